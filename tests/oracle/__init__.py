@@ -1,0 +1,1 @@
+"""Slow exact reference implementations that share no code with the engine."""
