@@ -1,0 +1,160 @@
+"""The array container every study runs on."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+
+import equinox as eqx
+import numpy as np
+from jaxtyping import Int
+
+from jaxbench.benchmark.counts import counts_from_scores
+from jaxbench.errors import BadRequest, some
+from jaxbench.options import Protocol
+
+
+class Benchmark(eqx.Module):
+    """Outcomes of genuine models on the items of a benchmark, in integers.
+
+    Models stand in name order and items in the order of (task, item id), whatever the order of
+    the source: name order is the protocol's last tie-break, so an index comparison settles ties.
+    Arrays live on the host; the engine ships what a run needs.
+
+    A score is `counts / denominator`, in [0, 1], higher is better (spec: attack, section 1).
+    """
+
+    counts: Int[np.ndarray, "models items"]
+    task_index: Int[np.ndarray, " items"]
+    denominator: int = eqx.field(static=True)
+    name: str = eqx.field(static=True)
+    models: tuple[str, ...] = eqx.field(static=True)
+    items: tuple[str, ...] = eqx.field(static=True)
+    tasks: tuple[str, ...] = eqx.field(static=True)
+    prompt_hashes: tuple[str, ...] = eqx.field(static=True)
+    categories: tuple[str, ...] | None = eqx.field(static=True)
+    protocol: Protocol = eqx.field(static=True)
+    provenance: tuple[str, ...] = eqx.field(static=True)
+
+    @classmethod
+    def from_scores(
+        cls,
+        scores: np.ndarray,
+        *,
+        models: Sequence[str],
+        items: Sequence[str],
+        tasks: Sequence[str],
+        prompt_hashes: Sequence[str] | None = None,
+        categories: Sequence[str] | None = None,
+        name: str = "benchmark",
+        protocol: Protocol | None = None,
+        provenance: Sequence[str] = (),
+    ) -> "Benchmark":
+        """Check a complete score matrix and bring it to canonical order and integer counts.
+
+        **Arguments:**
+
+        - `scores`: `(models, items)`, fractions in [0, 1]; the mean over repeats where a model
+          ran an item several times.
+        - `models`, `items`: names, distinct.
+        - `tasks`, `categories`, `prompt_hashes`: one per item. Items with one prompt hash are
+          always routed alike and never split; without hashes every item is its own prompt.
+        - `protocol`: the published protocol of this benchmark, if it has one.
+
+        **Errors:** `BadRequest` for a score that is not finite or outside [0, 1] (naming model
+        and item), repeated names, fewer than two models, or a prompt hash in two tasks.
+        """
+        scores = np.asarray(scores, dtype=np.float64)
+        models, items = [str(m) for m in models], [str(i) for i in items]
+        tasks = [str(t) for t in tasks]
+        hashes = list(items) if prompt_hashes is None else [str(h) for h in prompt_hashes]
+        _check_shapes(scores, models, items, tasks, hashes, categories)
+        _check_names("model", models)
+        _check_names("item", items)
+        if len(models) < 2:
+            raise BadRequest(
+                f"{name}: {len(models)} model(s); an attack mixes two models, so at least two "
+                "are needed"
+            )
+        _check_scores(scores, models, items)
+        _check_prompts(hashes, tasks, items)
+
+        row = sorted(range(len(models)), key=models.__getitem__)
+        column = sorted(range(len(items)), key=lambda i: (tasks[i], items[i]))
+        counts, denominator, note = counts_from_scores(scores[np.ix_(row, column)])
+        names = tuple(sorted(set(tasks)))
+        place = {task: index for index, task in enumerate(names)}
+        return cls(
+            counts=counts,
+            task_index=np.array([place[tasks[i]] for i in column], dtype=np.int64),
+            denominator=denominator,
+            name=name,
+            models=tuple(models[m] for m in row),
+            items=tuple(items[i] for i in column),
+            tasks=names,
+            prompt_hashes=tuple(hashes[i] for i in column),
+            categories=None if categories is None else tuple(str(categories[i]) for i in column),
+            protocol=Protocol() if protocol is None else protocol,
+            provenance=(*provenance, note),
+        )
+
+    @property
+    def scores(self) -> np.ndarray:
+        """`(models, items)` float64 scores."""
+        return self.counts / self.denominator
+
+    def digest(self) -> str:
+        """SHA-256 of everything an attack can depend on, in hexadecimal."""
+        facts = [self.models, self.items, self.tasks, self.prompt_hashes, self.categories]
+        spelled = json.dumps([*facts, self.task_index.tolist(), self.denominator])
+        digest = hashlib.sha256(spelled.encode())
+        digest.update(self.counts.astype("<i8").tobytes())
+        return digest.hexdigest()
+
+    @property
+    def task_sizes(self) -> Int[np.ndarray, " tasks"]:
+        """Items per task."""
+        return np.bincount(self.task_index, minlength=len(self.tasks))
+
+
+def _check_shapes(scores, models, items, tasks, hashes, categories) -> None:
+    if scores.shape != (len(models), len(items)):
+        raise BadRequest(
+            f"scores have shape {scores.shape}, expected {len(models)} models x {len(items)} items"
+        )
+    per_item = {"tasks": tasks, "prompt_hashes": hashes, "categories": categories}
+    for word, values in per_item.items():
+        if values is not None and len(values) != len(items):
+            raise BadRequest(f"{word} has {len(values)} entries for {len(items)} items")
+
+
+def _check_names(kind: str, names: list[str]) -> None:
+    if any(not name.strip() for name in names):
+        raise BadRequest(f"a {kind} has an empty name")
+    if len(set(names)) < len(names):
+        seen: set[str] = set()
+        repeated = sorted({name for name in names if name in seen or seen.add(name)})
+        raise BadRequest(f"{kind} named more than once: {some(repeated)}")
+
+
+def _check_scores(scores: np.ndarray, models: list[str], items: list[str]) -> None:
+    # A hair outside [0, 1] is the float32 rounding of a mean, not a percentage.
+    bad = ~np.isfinite(scores) | (scores < -1e-6) | (scores > 1 + 1e-6)
+    if bad.any():
+        m, i = np.argwhere(bad)[0]
+        more = f" ({bad.sum()} such scores)" if bad.sum() > 1 else ""
+        raise BadRequest(
+            f"score {scores[m, i]} of model {models[m]!r} on item {items[i]!r}: expected a number "
+            f"in [0, 1]{more}"
+        )
+
+
+def _check_prompts(hashes: list[str], tasks: list[str], items: list[str]) -> None:
+    first: dict[str, int] = {}
+    for i, prompt in enumerate(hashes):
+        j = first.setdefault(prompt, i)
+        if tasks[i] != tasks[j]:
+            raise BadRequest(
+                f"prompt hash {prompt!r} stands in two tasks: item {items[j]!r} in {tasks[j]!r} "
+                f"and item {items[i]!r} in {tasks[i]!r}; one prompt must belong to one task, or "
+                "it would leak across the split: leave one of the items out"
+            )

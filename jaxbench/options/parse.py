@@ -1,0 +1,96 @@
+"""Values of options: checked one by one, refused in the user's words."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import pairwise
+
+from jaxbench.errors import BadRequest, unknown
+
+
+def integer(name: str, value: object, least: int | None = None) -> int:
+    """A whole number, at least `least`."""
+    expected = "a whole number" if least is None else f"a whole number >= {least}"
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise BadRequest(f"{name}={show(value)}: expected {expected}")
+    if least is not None and value < least:
+        raise BadRequest(f"{name}={value}: expected {expected}")
+    return value
+
+
+def boolean(name: str, value: object) -> bool:
+    """True or false."""
+    if not isinstance(value, bool):
+        raise BadRequest(f"{name}={show(value)}: expected true or false")
+    return value
+
+
+def text(name: str, value: object) -> str:
+    """Text; a number is read as it is written."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float) or value == "":
+        raise BadRequest(f"{name}={show(value)}: expected text")
+    return str(value)
+
+
+def fraction(name: str, value: object) -> Fraction:
+    """An exact fraction in (0, 1), from "2/3", "0.575" or the like.
+
+    A float is read as the decimal that it prints as: 0.575 means 575/1000.
+    """
+    try:
+        parsed = Fraction(str(value).strip())
+    except (ValueError, ZeroDivisionError):
+        parsed = Fraction(0)
+    if isinstance(value, bool) or not 0 < parsed < 1:
+        raise BadRequest(
+            f"{name}={show(value)}: expected an exact fraction between 0 and 1, such as 2/3 or "
+            "0.575"
+        )
+    return parsed
+
+
+def budgets(name: str, value: object) -> tuple[int, ...]:
+    """Rising whole numbers >= 1."""
+    values = list(value) if isinstance(value, list | tuple) else [value]
+    if not values:
+        raise BadRequest(f"{name}=[]: expected at least one budget, such as [1,8,128]")
+    numbers = tuple(integer(name, v, least=1) for v in values)
+    for before, after in pairwise(numbers):
+        if after == before:
+            raise BadRequest(f"{name}={show(value)}: budget {after} is repeated")
+        if after < before:
+            raise BadRequest(
+                f"{name}={show(value)}: budgets must rise, but {after} follows {before}"
+            )
+    return numbers
+
+
+def choice(name: str, value: object, known: Sequence[str], built: Sequence[str]) -> str:
+    """One of the known words that this version has."""
+    word = str(value)
+    if word in built:
+        return word
+    if word.split(":")[0] in {k.split(":")[0] for k in known}:
+        raise BadRequest(f"{name}={word} is not built yet; built: {', '.join(built)}")
+    raise unknown(f"value of {name}", word, known)
+
+
+def choices(
+    name: str, value: object, known: Sequence[str], built: Sequence[str]
+) -> tuple[str, ...]:
+    """One or several of the known words, each once."""
+    values = list(value) if isinstance(value, list | tuple) else [value]
+    if not values:
+        raise BadRequest(f"{name}=[]: expected at least one of {', '.join(built)}")
+    words = tuple(choice(name, v, known, built) for v in values)
+    if len(set(words)) < len(words):
+        raise BadRequest(f"{name}={show(value)}: a value is repeated")
+    return words
+
+
+def show(value: object) -> str:
+    """A value as the command line spells it."""
+    if isinstance(value, list | tuple):
+        return "[" + ",".join(show(v) for v in value) + "]"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value)

@@ -1,0 +1,152 @@
+"""The native form of a benchmark: `items.parquet` and `scores.parquet` in one folder.
+
+`items.parquet` has one row per item: `item_id`, `task`, optional `category` and `prompt_sha256`.
+`scores.parquet` is long: `model`, `item_id`, `score` in [0, 1], optional `repeats` (runs that the
+score is the mean of). Other columns are ignored. Row order means nothing; ids are text.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from jaxbench.benchmark import Benchmark
+from jaxbench.errors import BadRequest, some
+from jaxbench.options import Protocol
+
+ITEMS, SCORES = "items.parquet", "scores.parquet"
+
+
+def read_native(folder: Path, *, name: str, protocol: Protocol | None = None) -> Benchmark:
+    """Read a native pair.
+
+    **Errors:** `BadRequest` naming file, column, model or item: a file that is missing or not
+    Parquet, a missing column, an empty id, a repeated item or (model, item), a model that misses
+    items, a score for an unknown item, and what `Benchmark.from_scores` refuses.
+    """
+    items = _table(folder / ITEMS, ("item_id", "task"), ("category", "prompt_sha256"))
+    long = _table(folder / SCORES, ("model", "item_id", "score"), ("repeats",))
+    for table, file, columns in (
+        (items, folder / ITEMS, list(items.columns)),
+        (long, folder / SCORES, ["model", "item_id"]),
+    ):
+        for column in columns:
+            _check_filled(table[column], file, column)
+    ids = items["item_id"].tolist()
+    if repeated := items["item_id"][items["item_id"].duplicated()].unique().tolist():
+        raise BadRequest(f"{folder / ITEMS}: item_id stands more than once: {some(repeated)}")
+    scores, models = _matrix(long, ids, folder / SCORES)
+    notes = [f"read from {ITEMS} and {SCORES}"]
+    hashes = None
+    if "prompt_sha256" in items:
+        hashes = items["prompt_sha256"].tolist()
+    else:
+        notes.append(f"no prompt_sha256 in {ITEMS}: every item counts as its own prompt")
+    if "repeats" in long:
+        notes.append(f"each score is the mean of {_repeats(long['repeats'], folder / SCORES)} runs")
+    return Benchmark.from_scores(
+        scores,
+        models=models,
+        items=ids,
+        tasks=items["task"].tolist(),
+        prompt_hashes=hashes,
+        categories=items["category"].tolist() if "category" in items else None,
+        name=name,
+        protocol=protocol,
+        provenance=notes,
+    )
+
+
+def _table(path: Path, required: tuple[str, ...], optional: tuple[str, ...]) -> pd.DataFrame:
+    """The known columns of a Parquet file, ids as text."""
+    try:
+        schema = pq.read_schema(path)
+        names = [c for c in (*required, *optional) if c in schema.names]
+        if missing := [c for c in required if c not in names]:
+            raise BadRequest(
+                f"{path}: column {missing[0]!r} is missing; found {', '.join(schema.names)}"
+            )
+        table = pq.read_table(path, columns=names)
+    except FileNotFoundError:
+        raise BadRequest(
+            f"{path} is missing; a benchmark folder holds {ITEMS} and {SCORES}"
+        ) from None
+    except (OSError, pa.ArrowException) as error:
+        reason = str(error).splitlines()[0]
+        raise BadRequest(f"{path} cannot be read as Parquet: {reason}") from None
+    frame = {}
+    for column in names:
+        values = table[column]
+        if pa.types.is_dictionary(values.type):
+            values = values.cast(values.type.value_type)
+        number = column in ("score", "repeats")
+        frame[column] = _numbers(values, path, column) if number else _texts(values, path, column)
+    return pd.DataFrame(frame)
+
+
+def _numbers(values: pa.ChunkedArray, path: Path, column: str) -> np.ndarray:
+    plain = values.type
+    if not (
+        pa.types.is_floating(plain) or pa.types.is_integer(plain) or pa.types.is_boolean(plain)
+    ):
+        raise BadRequest(f"{path}: column {column!r} holds {plain}, expected numbers")
+    return values.cast(pa.float64()).to_numpy()
+
+
+def _texts(values: pa.ChunkedArray, path: Path, column: str) -> pd.Series:
+    try:
+        return values.cast(pa.string()).to_pandas().astype(object)
+    except pa.ArrowException:
+        raise BadRequest(f"{path}: column {column!r} holds {values.type}, expected text") from None
+
+
+def _check_filled(values: pd.Series, path: Path, column: str) -> None:
+    empty = values.isna() | (values.astype(str).str.strip() == "")
+    if empty.any():
+        raise BadRequest(f"{path}: row {int(np.argmax(empty.to_numpy()))} has an empty {column}")
+
+
+def _repeats(values: pd.Series, path: Path) -> str:
+    numbers = values.to_numpy(dtype=np.float64)
+    bad = ~np.isfinite(numbers) | (numbers < 1) | (numbers != np.rint(numbers))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise BadRequest(
+            f"{path}: row {row} has repeats {numbers[row]}, expected a whole number of runs >= 1"
+        )
+    low, high = int(numbers.min()), int(numbers.max())
+    return str(low) if low == high else f"{low} to {high}"
+
+
+def _matrix(long: pd.DataFrame, items: list[str], path: Path) -> tuple[np.ndarray, list[str]]:
+    """The complete (models, items) matrix, models in name order."""
+    models = sorted(long["model"].unique())
+    column = pd.Index(items).get_indexer(pd.Index(long["item_id"]))
+    if (column < 0).any():
+        row = int(np.argmax(column < 0))
+        raise BadRequest(
+            f"{path}: row {row} scores item {long['item_id'].iloc[row]!r}, which is not in {ITEMS}"
+        )
+    place = pd.Index(models).get_indexer(pd.Index(long["model"]))
+    cell = place * len(items) + column
+    times = np.bincount(cell, minlength=len(models) * len(items)).reshape(len(models), len(items))
+    if (times > 1).any():
+        m, i = np.argwhere(times > 1)[0]
+        raise BadRequest(
+            f"{path}: model {models[m]!r} has {times[m, i]} scores for item {items[i]!r}, "
+            "expected one (the mean over repeats)"
+        )
+    missing = (times == 0).sum(axis=1)
+    if missing.any():
+        worst = int(np.argmax(missing))
+        gaps = [items[i] for i in np.flatnonzero(times[worst] == 0)]
+        raise BadRequest(
+            f"{path}: {(missing > 0).sum()} of {len(models)} models miss items; "
+            f"{models[worst]!r} misses {missing[worst]} of {len(items)}: {some(gaps)}; every model "
+            "needs every item, so leave out those models or items"
+        )
+    scores = np.empty(times.shape)
+    scores[place, column] = long["score"].to_numpy()
+    return scores, models

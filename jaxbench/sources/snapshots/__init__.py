@@ -1,0 +1,1 @@
+"""Outcome snapshots that come with the package, and the scripts that built them."""

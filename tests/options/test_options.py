@@ -1,0 +1,84 @@
+"""One table of options behind the command line, the README and the checks."""
+
+from dataclasses import fields
+from fractions import Fraction
+
+import pytest
+import yaml
+
+from jaxbench.errors import BadRequest
+from jaxbench.options import AttackRequest, Protocol, resolve
+from jaxbench.options.attack import JOB_OPTIONS
+from jaxbench.options.table import BUILT, KNOWN, built_options, help_table, markdown_table
+
+
+def test_conf_holds_every_built_option_and_nothing_else(root):
+    conf = yaml.safe_load((root / "conf" / "attack.yaml").read_text())
+    assert set(conf) - {"defaults"} == {option.name for option in built_options()}
+
+
+def test_the_request_has_a_field_for_every_option():
+    names = {field.name for field in fields(AttackRequest)}
+    assert names == {option.name for option in built_options()} - set(JOB_OPTIONS)
+
+
+def test_the_readme_shows_the_table(root):
+    assert markdown_table() in (root / "README.md").read_text()
+
+
+def test_help_names_every_option():
+    for option in built_options():
+        assert f"  {option.name} " in help_table()
+
+
+def test_defaults_come_from_the_protocol():
+    card = Protocol(trials=7, holdout_fraction="1/3", endpoints="full_frontier", tie_seed="t")
+    request = resolve({}, card)
+    assert (request.trials, request.tie_seed) == (7, "t")
+    assert request.holdout_fraction == Fraction(1, 3)
+    assert request.endpoints == ("full_frontier",)
+    given = resolve({"trials": 3, "holdout_fraction": 0.575, "endpoints": ["top5"]}, card)
+    assert (given.trials, given.endpoints) == (3, ("top5",))
+    assert given.holdout_fraction == Fraction(575, 1000)
+
+
+def test_built_words_are_known_words():
+    for name, built in BUILT.items():
+        assert set(built) <= set(KNOWN[name])
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"trails": 5}, ["'trails'", "did you mean trials?"]),
+        ({"mechanism": "ladder"}, ["mechanism", "not built yet"]),
+        ({"endpoints": "top_5"}, ["'top_5'", "did you mean top5?"]),
+        ({"interface": "groups:4"}, ["groups:4", "not built yet"]),
+        ({"preset": "simulation"}, ["simulation", "not built yet"]),
+        ({"endpoints": []}, ["endpoints=[]"]),
+        ({"endpoints": ["top5", "top5"]}, ["repeated"]),
+        ({"budgets": []}, ["budgets=[]"]),
+        ({"budgets": [1, 1]}, ["budget 1 is repeated"]),
+        ({"budgets": [4, 2]}, ["2 follows 4"]),
+        ({"budgets": [0]}, ["budgets=0", ">= 1"]),
+        ({"budgets": [True]}, ["budgets=true"]),
+        ({"trials": 1.5}, ["trials=1.5", "whole number >= 1"]),
+        ({"trials": True}, ["trials=true"]),
+        ({"bootstrap_seed": -1}, ["bootstrap_seed=-1"]),
+        ({"holdout_fraction": "3/2"}, ["3/2", "between 0 and 1"]),
+        ({"holdout_fraction": "1/0"}, ["1/0"]),
+        ({"save_trials": "yes"}, ["save_trials=yes", "true or false"]),
+        ({"routing_seed": ""}, ["routing_seed"]),
+        ({"path": "x"}, ["path is an option of the command line"]),
+    ],
+)
+def test_refusals_name_option_and_value(given, words):
+    with pytest.raises(BadRequest) as error:
+        resolve(given, Protocol())
+    for word in words:
+        assert word in str(error.value)
+
+
+def test_a_card_with_an_unknown_entry_is_refused():
+    with pytest.raises(BadRequest, match="trails"):
+        Protocol.from_card({"trails": 3})
