@@ -1,0 +1,251 @@
+"""The engine against the exact oracle, trial by trial."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import jaxbench
+from jaxbench.benchmark import Benchmark
+from jaxbench.engine import kernel, plan
+from jaxbench.engine.run import Study
+from jaxbench.options import Protocol, resolve
+from oracle.attack import OracleRefusal, run_trial
+from worlds import World, worlds
+
+TRIALS = 3
+EXACT = (
+    "eligible", "endpoint_a", "endpoint_b", "no_attack_model", "selected_model",
+    "selected_router", "false_winner", "rank_drop", "rank_reused", "rank_heldout",
+)  # fmt: skip
+CLOSE = (
+    "selection_loss_pp", "score_gap_pp", "genuine_gap_pp", "no_attack_reused_pp",
+    "no_attack_heldout_pp", "selected_reused_pp", "selected_heldout_pp", "router_reused_pp",
+    "router_heldout_pp", "loss_vs_static_pp", "heldout_regret_pp",
+)  # fmt: skip
+BUDGETS = ([1, 2, 5], [3, 4, 9], [2, 7, 30], [1, 8, 70])
+
+
+def agree(world: World, *, rule: str, scoring: str, budgets: list[int], split_seed_base: int):
+    """Run both and compare every column of every row, routers included."""
+    options = {
+        "endpoints": rule,
+        "scoring": scoring,
+        "budgets": budgets,
+        "split_seed_base": split_seed_base,
+    }
+    try:
+        expected = [
+            run_trial(
+                world.oracle(),
+                trial=trial,
+                budgets=budgets,
+                rule=rule,
+                scoring=scoring,
+                split_seed_base=split_seed_base,
+            )
+            for trial in range(TRIALS)
+        ]
+    except OracleRefusal:
+        with pytest.raises(jaxbench.BadRequest):
+            jaxbench.attack(world.benchmark(), trials=TRIALS, resamples=2, **options)
+        return None
+    result = jaxbench.attack(world.benchmark(), trials=TRIALS, resamples=2, **options)
+    table = result.trials()
+    assert len(table) == TRIALS * (len(budgets) + 1)
+    rows = [row for trial in expected for row in trial]
+    for found, row in zip(table.to_dict("records"), rows, strict=True):
+        assert (found["trial"], found["budget"]) == (row["trial"], row["budget"])
+        for column in EXACT:
+            empty = row[column] is None
+            assert is_empty(found[column]) == empty, (column, found, row)
+            assert empty or found[column] == row[column], (column, found, row)
+        for column in CLOSE:
+            empty = row[column] is None
+            assert is_empty(found[column]) == empty, (column, found, row)
+            assert empty or math.isclose(found[column], row[column], rel_tol=0, abs_tol=1e-9), (
+                column, found, row,
+            )  # fmt: skip
+    return expected
+
+
+def is_empty(value) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+@settings(max_examples=60)
+@given(
+    world=worlds(),
+    rule=st.sampled_from(["top5", "full_frontier"]),
+    scoring=st.sampled_from(["item_mean", "equal_task", "equal_category"]),
+    budgets=st.sampled_from(BUDGETS),
+    seed=st.integers(0, 10**6),
+)
+def test_random_worlds(world, rule, scoring, budgets, seed):
+    if scoring == "equal_category" and world.categories is None:
+        scoring = "equal_task"
+    agree(world, rule=rule, scoring=scoring, budgets=budgets, split_seed_base=seed)
+
+
+@settings(max_examples=15)
+@given(
+    world=worlds(tasks=4),
+    scoring=st.sampled_from(["item_mean", "equal_category"]),
+    budgets=st.sampled_from(BUDGETS[:2]),
+    seed=st.integers(0, 10**6),
+)
+def test_more_tasks(world, scoring, budgets, seed):
+    if world.categories is None:
+        scoring = "item_mean"
+    agree(world, rule="top5", scoring=scoring, budgets=budgets, split_seed_base=seed)
+
+
+def wide_frontier(models: int, repeats: int = 5) -> World:
+    """Every model trades one task for the other, and none beats another on both."""
+    names = ("task 0",) * 6 + ("task 1",) * 6
+    rows = tuple(
+        tuple((m % (repeats + 1)) if t == "task 0" else repeats - m % (repeats + 1) for t in names)
+        for m in range(models)
+    )
+    return World(rows, repeats, names, tuple(f"p{i}" for i in range(12)))
+
+
+@pytest.mark.parametrize("rule", ["top5", "full_frontier"])
+@pytest.mark.parametrize("models", [6, 8])
+def test_frontiers_wider_than_five(rule, models):
+    # Under item_mean every model scores 1/2 in all: the order of the frontier is all ties, so the
+    # cut keeps the first five names, and with eight models two pairs are equally far apart.
+    expected = agree(
+        wide_frontier(models), rule=rule, scoring="item_mean", budgets=[1, 2, 5], split_seed_base=0
+    )
+    pair = {expected[0][0]["endpoint_a"], expected[0][0]["endpoint_b"]}
+    # Top five by name are a to e with levels 0 to 4; the full frontier reaches level 5 (model f).
+    assert pair == ({"model a", "model e"} if rule == "top5" else {"model a", "model f"})
+
+
+def test_frontier_of_one_is_ineligible():
+    # model a solves everything and the others nothing: it is alone on every frontier.
+    names = ("task 0",) * 6 + ("task 1",) * 6
+    rows = ((1,) * 12, (0,) * 12, (0,) * 12)
+    world = World(rows, 1, names, tuple(f"p{i}" for i in range(12)))
+    agree(world, rule="top5", scoring="item_mean", budgets=[1, 2, 5], split_seed_base=7)
+    result = jaxbench.attack(world.benchmark(), trials=TRIALS, budgets=[1, 2, 5], resamples=2)
+    summary = result.summary()
+    assert summary["eligible_trials"].tolist() == [TRIALS, 0, 0, 0]
+    assert summary["attempted_trials"].tolist() == [TRIALS] * 4
+    assert summary.loc[1:, "selection_loss_pp"].isna().all()
+    assert summary.loc[0, "selection_loss_pp"] == 0.0
+    assert result.first_significant_budget() == {"top5": None}
+
+
+def test_ties_go_to_the_tie_sign():
+    # Two models that differ nowhere on average: one item each way per task and k = 2, so a
+    # candidate with contrast 0 leaves every vote at zero.
+    names = ("task 0",) * 6
+    rows = ((1, 0, 1, 0, 1, 0), (0, 1, 0, 1, 0, 1))
+    world = World(rows, 1, names, tuple(f"p{i}" for i in range(6)))
+    for seed in range(20):
+        agree(world, rule="top5", scoring="item_mean", budgets=[1, 2, 5], split_seed_base=seed)
+
+
+def test_routes_equal_the_oracles(monkeypatch):
+    """The final routers themselves, item by item where the endpoints differ."""
+    kept = []
+    real = kernel.attack_rows
+
+    def keeping(rows, *args, **static):
+        outcomes = real(rows, *args, **static, keep_routes=True)
+        kept.append((rows, outcomes.routes))
+        return outcomes
+
+    monkeypatch.setattr(kernel, "attack_rows", keeping)
+    rng = np.random.default_rng(5)
+    world = World(
+        tuple(map(tuple, rng.integers(0, 3, (4, 14)).tolist())),
+        2,
+        ("task 0",) * 6 + ("task 1",) * 8,
+        (*(f"p{i}" for i in range(13)), "p12"),
+    )
+    budgets = [1, 2, 3, 6, 17]
+    agree(world, rule="top5", scoring="item_mean", budgets=budgets, split_seed_base=3)
+    ((rows, routes),) = kept
+    options = {"trials": TRIALS, "budgets": budgets, "split_seed_base": 3}
+    study = Study(world.benchmark(), resolve(options, Protocol()))
+    expected = [
+        run_trial(world.oracle(), trial=t, budgets=budgets, split_seed_base=3)
+        for t in range(TRIALS)
+    ]
+    compared = 0
+    for trial in range(TRIALS):
+        if not expected[trial][0]["eligible"]:
+            continue
+        for slot in np.flatnonzero(np.asarray(rows.differences)[trial]):
+            item = study.layout.items[slot]
+            for b in range(len(budgets)):
+                expected_sign = expected[trial][1 + b]["route"][item]
+                assert bool(routes[b, trial, slot]) == (expected_sign > 0)
+                compared += 1
+    assert compared > 50
+
+
+def test_row_and_column_order_mean_nothing():
+    rng = np.random.default_rng(8)
+    scores = rng.integers(0, 2, (5, 16)).astype(float)
+    facts = {
+        "models": [f"m{i}" for i in range(5)],
+        "items": [f"i{i:02d}" for i in range(16)],
+        "tasks": [f"t{i % 2}" for i in range(16)],
+    }
+    one = Benchmark.from_scores(scores, **facts)
+    rows, columns = rng.permutation(5), rng.permutation(16)
+    other = Benchmark.from_scores(
+        scores[np.ix_(rows, columns)],
+        models=[facts["models"][r] for r in rows],
+        items=[facts["items"][c] for c in columns],
+        tasks=[facts["tasks"][c] for c in columns],
+    )
+    assert one.digest() == other.digest()
+    a, b = (
+        jaxbench.attack(x, trials=4, budgets=[1, 4], resamples=2).trials() for x in (one, other)
+    )
+    assert a.equals(b)
+
+
+def test_budgets_do_not_change_each_other():
+    world = wide_frontier(6).benchmark()
+    alone = jaxbench.attack(world, trials=3, budgets=[7], resamples=2).trials()
+    among = jaxbench.attack(world, trials=3, budgets=[1, 3, 7, 66], resamples=2).trials()
+    among = among[among["budget"].isin([0, 7])].reset_index(drop=True)
+    assert alone.equals(among)
+
+
+def test_one_program_serves_every_call():
+    """Seeds, endpoint rules, budgets of one count and banks are data, not programs."""
+    world = wide_frontier(6).benchmark()
+    options = {"trials": 3, "resamples": 2}
+    jaxbench.attack(world, budgets=[1, 2, 5], **options)
+    before = kernel.attack_rows._cache_size()
+    jaxbench.attack(world, budgets=[1, 3, 6], **options)
+    jaxbench.attack(world, budgets=[1, 2, 5], routing_seed="another", banks=2, **options)
+    jaxbench.attack(world, budgets=[1, 2, 5], split_seed_base=99, tie_seed="x", **options)
+    jaxbench.attack(world, budgets=[1, 2, 5], endpoints=["full_frontier", "top5"], **options)
+    assert kernel.attack_rows._cache_size() == before
+
+
+def test_the_size_of_a_call_means_nothing(monkeypatch):
+    world = wide_frontier(8).benchmark()
+    options = {"trials": 11, "budgets": [1, 5, 40], "resamples": 2}
+    whole = jaxbench.attack(world, **options).trials()
+    monkeypatch.setattr("jaxbench.engine.plan.rows_per_call", lambda *_: 4)
+    assert jaxbench.attack(world, **options).trials().equals(whole)
+
+
+@pytest.mark.parametrize("block", [1, 7, 64, 300])
+def test_the_block_of_candidates_means_nothing(monkeypatch, block):
+    world = wide_frontier(8).benchmark()
+    options = {"trials": 2, "budgets": [1, 5, 40, 129], "resamples": 2}
+    whole = jaxbench.attack(world, **options).trials()
+    monkeypatch.setitem(plan.CANDIDATE_BLOCK, "cpu", block)
+    assert jaxbench.attack(world, **options).trials().equals(whole)

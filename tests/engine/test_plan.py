@@ -1,0 +1,120 @@
+"""Exact arithmetic: the bound, and what happens at its edge."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxbench.engine import kernel, plan
+from jaxbench.engine.layout import Layout, bucket
+from jaxbench.errors import BadRequest
+
+
+@pytest.mark.parametrize(
+    ("contrast", "total", "candidates", "name"),
+    [
+        (2**13 - 1, 0, 2**11, "float32"),
+        (2**13, 0, 2**11, "float32 products in int32"),
+        (1, 2**24, 1, "float64"),
+        (2**18 - 1, 0, 2**12, "float32 products in int32"),
+        (2**18, 0, 2**12, "float64"),
+        (2**20, 0, 2**11, "float64"),
+        (2**42 - 1, 0, 2**11, "float64"),
+    ],
+)
+def test_the_narrowest_exact_arithmetic(contrast, total, candidates, name):
+    assert plan.choose_arithmetic(contrast, total, candidates, block=64).name == name
+
+
+def test_refusal_past_float64():
+    with pytest.raises(BadRequest, match="exactly in float64"):
+        plan.choose_arithmetic(2**42, 0, 2**11, block=64)
+
+
+def test_products_need_a_block_within_float32():
+    assert plan.choose_arithmetic(2**18, 0, 2**12, block=63).name == "float32 products in int32"
+
+
+def aligned(weight: int, candidates: int, arithmetic: plan.Arithmetic, block: int):
+    """Contrasts of one item that differs by `weight`, and a second that differs by 1.
+
+    All candidates send both to A except the last, which sends the second to B: random signs
+    never come near the bound, these reach it. The vote of item 0 is `sum (w + 1) + (w - 1)` and
+    that of item 1 `sum (w + 1) - (w - 1)`.
+    """
+    signs = np.ones((candidates, 8), dtype=np.int8)
+    signs[-1, 1] = -1
+    differences = np.zeros((1, 8), dtype=np.int32)
+    differences[0, :2] = weight, 1
+    seen = {}
+
+    def spy(votes, ties):
+        jax.debug.callback(lambda v: seen.__setitem__("votes", np.asarray(v)), votes)
+        return votes > 0
+
+    with pytest.MonkeyPatch.context() as patch, jax.enable_x64(True):
+        patch.setattr(kernel.decoder, "route", spy)
+        rows = kernel.Rows(
+            differences=jnp.asarray(differences),
+            reused=jnp.ones((1, 8), dtype=bool),
+            static=jnp.zeros((1, 1), dtype=jnp.int64),
+            sums_reused=jnp.zeros((1, 1)),
+            sums_heldout=jnp.zeros((1, 1)),
+            best_reused=jnp.zeros(1),
+            best_heldout=jnp.zeros(1),
+            gap=jnp.zeros(1),
+        )
+        scale = kernel.Scale(reused=jnp.ones(1), heldout=jnp.ones(1), uniform=True)
+        # A fresh function, so that the spy is traced and no cached program answers.
+        run = jax.jit(
+            kernel.attack_rows.__wrapped__,
+            static_argnames=("sizes", "arithmetic", "block", "keep_routes"),
+        )
+        run(
+            rows, jnp.asarray(signs), jnp.ones(8, jnp.int8),
+            jnp.asarray([candidates + 1], jnp.int32), scale,
+            sizes=(8,), arithmetic=arithmetic, block=block,
+        )  # fmt: skip
+        jax.effects_barrier()
+    votes = seen["votes"][0, :2]
+    all_but_last = (candidates - 1) * (weight + 1)
+    return [int(v) for v in votes], [all_but_last + weight - 1, all_but_last - weight + 1]
+
+
+@pytest.mark.parametrize(
+    ("weight", "candidates", "rung"),
+    [(2**15 - 1, 511, 0), (2**17 - 1, 8190, 1), (2**17 + 1, 16400, 2)],
+)
+def test_aligned_signs_at_the_edge_of_each_rung(weight, candidates, rung):
+    chosen = plan.choose_arithmetic(weight + 1, weight + 1, candidates, block=64)
+    assert chosen == plan.LADDER[rung]
+    found, expected = aligned(weight, candidates, chosen, block=64)
+    assert found == expected
+
+
+def test_the_rung_below_would_have_been_wrong():
+    """Past its edge float32 does lose the last bit: the bound is not idle."""
+    found, expected = aligned(2**15, 1025, plan.LADDER[0], block=64)
+    assert max(expected) > 2**24
+    assert found != expected
+    chosen = plan.choose_arithmetic(2**15 + 1, 2**15 + 1, 1025, block=64)
+    assert chosen == plan.LADDER[1]
+    found, expected = aligned(2**15, 1025, chosen, block=64)
+    assert found == expected
+
+
+def test_buckets_are_few_and_waste_little():
+    sizes = [bucket(n) for n in range(1, 5000)]
+    assert all(b >= n for n, b in enumerate(sizes, start=1))
+    assert all(b <= max(8, 1.25 * n) for n, b in enumerate(sizes, start=1) if n > 32)
+    assert len(set(sizes)) < 80
+
+
+def test_layout_keeps_active_items_in_blocks():
+    task = np.array([0, 0, 1, 1, 1])
+    layout = Layout.of(task, np.array([True, False, True, True, False]), 2)
+    assert layout.sizes == (8, 8)
+    assert layout.items.tolist() == [0] + [-1] * 7 + [2, 3] + [-1] * 6
+    gathered = layout.gather(np.arange(10, 15))
+    assert gathered[[0, 8, 9]].tolist() == [10, 12, 13]
+    assert gathered.sum() == 35
