@@ -1,0 +1,5 @@
+"""Figures and tables for people. Works on tables alone and knows no other room."""
+
+from jaxbench.report.figures import budget_figure as budget_figure
+from jaxbench.report.figures import save_figure as save_figure
+from jaxbench.report.terminal import print_attack as print_attack

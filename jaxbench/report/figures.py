@@ -1,0 +1,94 @@
+"""Figures: drawn without a display, the same bytes for the same numbers, legible in grey."""
+
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+LABELS = {
+    "selection_loss_pp": "model-selection loss (pp)",
+    "score_gap_pp": "score generalization gap (pp)",
+    "false_winner": "share of false winners",
+}
+# Marker and dash tell the lines apart where colour does not.
+STYLES = (
+    ("o", "-", "#1b4f8a"),
+    ("s", "--", "#c0562f"),
+    ("^", "-.", "#3f7d4e"),
+    ("D", ":", "#6b4c8a"),
+)
+CONDITION = ["endpoints", "interface", "mechanism"]
+
+
+def budget_figure(summary: pd.DataFrame, metric: str) -> Figure:
+    """A metric against the budget, one line per condition, with 95 % intervals over trials.
+
+    **Arguments:** `summary`: the table of an attack; `metric`: one of its metrics. Where the
+    summary has several banks, their mean and standard deviation are drawn as a hatched band.
+    """
+    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+    axes = figure.add_subplot()
+    conditions = list(summary.groupby(CONDITION, sort=False))
+    for index, (names, rows) in enumerate(conditions):
+        label = (
+            " / ".join(str(n) for n in names if n != "none") if len(conditions) > 1 else "attack"
+        )
+        _line(axes, rows[rows["budget"] > 0], metric, label, STYLES[index % len(STYLES)])
+    if metric == "score_gap_pp":
+        _baseline(axes, conditions[0][1])
+    else:
+        axes.axhline(0.0, color="0.6", linewidth=0.8, zorder=0)
+    budgets = np.sort(summary.loc[summary["budget"] > 0, "budget"].unique())
+    axes.set_xscale("log", base=2)
+    shown = budgets if len(budgets) <= 14 else budgets[:: -(-len(budgets) // 14)]
+    axes.set_xticks(shown, [f"{b:,}" for b in shown], rotation=45 if len(shown) > 8 else 0)
+    axes.minorticks_off()
+    axes.set_xlabel("submissions")
+    axes.set_ylabel(LABELS.get(metric, metric))
+    axes.set_title(_plain(f"{summary['benchmark'].iloc[0]}"), fontsize="medium", parse_math=False)
+    axes.grid(axis="y", color="0.9", linewidth=0.6)
+    axes.spines[["top", "right"]].set_visible(False)
+    handles, _ = axes.get_legend_handles_labels()
+    if handles:
+        for entry in axes.legend(frameon=False, fontsize="small").get_texts():
+            entry.set_parse_math(False)
+    return figure
+
+
+def save_figure(figure: Figure, stem: Path) -> None:
+    """Write `stem.svg` and `stem.png`."""
+    # A fixed salt and no date: the same figure is the same file.
+    with mpl.rc_context({"svg.hashsalt": "jaxbench"}):
+        figure.savefig(stem.with_suffix(".svg"), metadata={"Date": None})
+    figure.savefig(stem.with_suffix(".png"), dpi=150)
+
+
+def _line(axes: Axes, rows: pd.DataFrame, metric: str, label: str, style: tuple) -> None:
+    marker, dash, colour = style
+    rows = rows[rows[metric].notna()]
+    if rows.empty:
+        return
+    x, y = rows["budget"], rows[metric]
+    ends = np.abs(np.stack([y - rows[f"{metric}_low"], rows[f"{metric}_high"] - y]))
+    axes.errorbar(x, y, ends, marker=marker, linestyle=dash, color=colour, markersize=5,
+                  capsize=2.5, linewidth=1.4, elinewidth=0.9, label=label)  # fmt: skip
+    if f"{metric}_bank_sd" in rows:
+        middle, spread = rows[f"{metric}_bank_mean"], rows[f"{metric}_bank_sd"]
+        axes.fill_between(x, middle - spread, middle + spread, facecolor="0.92", hatch="////",
+                          edgecolor="0.7", linewidth=0.0, zorder=0,
+                          label=f"mean ± sd over {rows['banks'].iloc[0]} banks")  # fmt: skip
+        axes.plot(x, middle, color="0.45", linewidth=1.0, linestyle=(0, (1, 1)))
+
+
+def _baseline(axes: Axes, rows: pd.DataFrame) -> None:
+    rows = rows[(rows["budget"] > 0) & rows["genuine_gap_pp"].notna()]
+    if not rows.empty:
+        axes.plot(rows["budget"], rows["genuine_gap_pp"], color="0.35", linestyle=(0, (5, 3)),
+                  linewidth=1.2, label="genuine models alone")  # fmt: skip
+
+
+def _plain(text: str) -> str:
+    return text.replace("\n", " ")
