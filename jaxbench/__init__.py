@@ -1,0 +1,45 @@
+"""jaxbench: how far can a benchmark number be trusted?
+
+    import jaxbench
+
+    benchmark = jaxbench.load("terminal_science")
+    result = jaxbench.attack(benchmark, budgets=[1, 8, 128])
+    result.summary()
+
+Names are loaded on first use, so that importing jaxbench does not import jax.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jaxbench.benchmark import Benchmark as Benchmark
+    from jaxbench.errors import BadRequest as BadRequest
+    from jaxbench.jobs.attack import AttackResult as AttackResult
+    from jaxbench.jobs.attack import attack as attack
+    from jaxbench.sources import load as load
+    from jaxbench.sources import read as read
+
+_HOMES = {
+    "AttackResult": "jaxbench.jobs.attack",
+    "BadRequest": "jaxbench.errors",
+    "Benchmark": "jaxbench.benchmark",
+    "attack": "jaxbench.jobs.attack",
+    "load": "jaxbench.sources",
+    "read": "jaxbench.sources",
+}
+__all__ = ["AttackResult", "BadRequest", "Benchmark", "__version__", "attack", "load", "read"]
+
+
+def __getattr__(name: str) -> object:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("jaxbench")
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'jaxbench' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,1 @@
+"""The commands: one thin module each, and the catalogue that describes them."""
