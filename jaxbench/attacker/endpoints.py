@@ -93,7 +93,7 @@ def _choose(
 
     name = jnp.arange(models, dtype=jnp.int64)
     score = numerators @ overall.multipliers
-    slack = overall.relative_error * jnp.max(score)
+    slack = jnp.asarray(overall.relative_error) * jnp.max(score)
     ahead = (score[:, None] < score[None, :]) | (
         (score[:, None] == score[None, :]) & (name[:, None] > name[None, :])
     )
@@ -107,7 +107,7 @@ def _choose(
     pair = kept[:, None] & kept[None, :] & (name[:, None] < name[None, :])
     apart = jnp.where(pair, apart, -1.0).ravel()
     best = jnp.argmax(apart)
-    slack = distance.relative_error * apart[best]
+    slack = jnp.asarray(distance.relative_error) * apart[best]
     doubtful |= (slack > 0) & (jnp.sum(apart >= apart[best] - slack) > 1)
     first, second = best // models, best % models
 
@@ -115,7 +115,8 @@ def _choose(
     difference = (level[first] - level[second]) / mean.scale
     # A is the endpoint with the larger loss, on a tie the first by name.
     swap = difference > 0
-    doubtful |= (mean.rounding_margin > 0) & (jnp.abs(difference) <= mean.rounding_margin)
+    margin = jnp.asarray(mean.rounding_margin)
+    doubtful |= (margin > 0) & (jnp.abs(difference) <= margin)
 
     eligible = jnp.sum(kept) >= 2
     zero = jnp.zeros((), dtype=jnp.int32)

@@ -6,7 +6,7 @@ from math import lcm
 
 import equinox as eqx
 import numpy as np
-from jaxtyping import Float64, Int
+from jaxtyping import Array, Float64, Int
 
 # Integers of at most this size are exact in float64.
 EXACT_FLOAT64 = 2**53
@@ -35,11 +35,11 @@ class LinearScore(eqx.Module):
     whole and no sum passes 2^53 the arithmetic is exact and `relative_error` is 0.
     """
 
-    multipliers: Float64[np.ndarray, " coordinates"]
-    scale: Float64[np.ndarray, ""]
-    relative_error: Float64[np.ndarray, ""]
+    multipliers: Float64[Array | np.ndarray, " coordinates"]
+    scale: Float64[Array | np.ndarray, ""]
+    relative_error: Float64[Array | np.ndarray, ""]
     # Sums this close (in score units) may or may not round to the same 10 decimals.
-    rounding_margin: Float64[np.ndarray, ""]
+    rounding_margin: Float64[Array | np.ndarray, ""]
 
     @classmethod
     def of(cls, weights: Sequence[Fraction], denominators: Sequence[int]) -> "LinearScore":
