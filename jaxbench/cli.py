@@ -5,6 +5,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -23,23 +24,40 @@ HYDRA_FLAGS = frozenset(
 )  # fmt: skip
 # Characters that Hydra's grammar reads as more than text.
 NEEDS_QUOTES = re.compile(r"[=,()\[\]{}:\s'\"\\$#]")
-REFUSED, INTERRUPTED = 2, 130
+REFUSED, INTERRUPTED, TERMINATED = 2, 130, 143
 
 
 def entry() -> None:
     """The console script."""
-    sys.exit(main(sys.argv[1:]))
+    # A batch system's SIGTERM unwinds like Ctrl-C, so that nothing half-written stays.
+    signal.signal(signal.SIGTERM, _terminate)
+    status = main(sys.argv[1:])
+    with contextlib.suppress(BrokenPipeError):
+        sys.stdout.flush()
+    sys.exit(status)
+
+
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM."""
+
+
+def _terminate(*_: object) -> None:
+    raise _Terminated
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run one command line; the exit status: 0 done, 2 a bad request, 130 Ctrl-C."""
+    """Run one command line; the exit status: 0 done, 2 a bad request, 130 Ctrl-C, 143 SIGTERM."""
     try:
         return _main(list(arguments))
     except BadRequest as refusal:
         return _refuse("jaxbench", refusal)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
         print("jaxbench: interrupted", file=sys.stderr)
-        return INTERRUPTED
+        return TERMINATED if isinstance(stop, _Terminated) else INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has gone (`| head`); what was asked for is written.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
 
 
 def _main(arguments: list[str]) -> int:

@@ -19,6 +19,8 @@ class World:
     tasks: tuple[str, ...]
     prompts: tuple[str, ...]
     categories: tuple[str, ...] | None = None
+    subtasks: tuple[str, ...] | None = None
+    chances: tuple[Fraction, ...] | None = None
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -36,15 +38,21 @@ class World:
             tasks=self.tasks,
             prompt_hashes=self.prompts,
             categories=self.categories,
+            subtasks=self.subtasks,
+            chances=self.chances,
         )
 
     def oracle(self) -> OracleBenchmark:
-        categories = self.categories or (None,) * len(self.items)
+        none = (None,) * len(self.items)
+        facts = zip(
+            self.items, self.tasks, self.prompts, self.categories or none, self.subtasks or none,
+            self.chances or (Fraction(0),) * len(self.items), strict=True,
+        )  # fmt: skip
         return OracleBenchmark(
             models=self.models,
             items=tuple(
-                OracleItem(id=i, task=t, prompt_hash=h, category=c)
-                for i, t, h, c in zip(self.items, self.tasks, self.prompts, categories, strict=True)
+                OracleItem(id=i, task=t, prompt_hash=h, category=c, subtask=s, chance=p)
+                for i, t, h, c, s, p in facts
             ),
             scores=tuple(tuple(Fraction(s, self.repeats) for s in row) for row in self.successes),
         )
@@ -53,17 +61,19 @@ class World:
 @st.composite
 def worlds(draw, tasks: int = 2, most_models: int = 8) -> World:
     """Worlds of one shape bucket: `tasks` tasks of at most 8 items, some prompts repeated."""
-    sizes = draw(st.lists(st.integers(2, 8), min_size=tasks, max_size=tasks))
-    models = draw(st.integers(2, most_models))
+    sizes = draw(st.lists(st.sampled_from([8, 7, 6, 5, 4, 3, 2]), min_size=tasks, max_size=tasks))
+    models = draw(st.sampled_from(range(most_models, 1, -1)))
     repeats = draw(st.integers(1, 5))
     names, prompts = [], []
     for task, size in enumerate(sizes):
-        # Prompts are drawn from few values, so that some stand on several items of the task.
-        few = draw(st.integers(max(2, size - 2), size))
-        drawn = draw(st.lists(st.integers(0, few - 1), min_size=size, max_size=size))
+        # Now and then prompts are drawn from few values, so that some stand on several items.
+        drawn = list(range(size))
+        if draw(st.integers(0, 3)) == 0:
+            few = draw(st.integers(max(2, size - 2), size))
+            drawn = draw(st.lists(st.integers(0, few - 1), min_size=size, max_size=size))
         names += [f"task {task}"] * size
         prompts += [f"prompt {task} {value}" for value in drawn]
-    kind = draw(st.sampled_from(["free", "extreme", "equal", "frontier"]))
+    kind = draw(st.sampled_from(["free"] * 4 + ["extreme"] * 2 + ["frontier"] * 2 + ["equal"]))
     items = len(names)
     if kind == "equal":
         row = draw(st.lists(st.integers(0, repeats), min_size=items, max_size=items))
@@ -78,6 +88,18 @@ def worlds(draw, tasks: int = 2, most_models: int = 8) -> World:
         values = st.integers(0, repeats) if kind == "free" else st.sampled_from([0, repeats])
         row = st.lists(values, min_size=items, max_size=items)
         successes = draw(st.lists(row, min_size=models, max_size=models))
-    grouped = draw(st.booleans())
-    categories = tuple(f"category {int(t[-1]) // 2}" for t in names) if grouped else None
-    return World(tuple(map(tuple, successes)), repeats, tuple(names), tuple(prompts), categories)
+    grouping = draw(st.sampled_from(["none", "tasks", "items"]))
+    categories = None
+    if grouping == "tasks":
+        categories = tuple(f"category {int(t[-1]) // 2}" for t in names)
+    elif grouping == "items":
+        categories = tuple(f"category {draw(st.integers(0, 1))}" for _ in names)
+    # Two subtasks per task and a chance level each; equal prompts need not share a subtask.
+    subtasks = tuple(f"s{i % 2}" for i in range(items)) if draw(st.booleans()) else None
+    levels = [Fraction(0), Fraction(1, 4), Fraction(1, 10)]
+    level = {s: draw(st.sampled_from(levels)) for s in ("s0", "s1", None)}
+    chances = tuple(level[s] for s in (subtasks or (None,) * items))
+    return World(
+        tuple(map(tuple, successes)), repeats, tuple(names), tuple(prompts), categories, subtasks,
+        chances,
+    )  # fmt: skip

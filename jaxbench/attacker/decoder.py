@@ -12,41 +12,45 @@ from collections.abc import Sequence
 
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Bool, Int, Num
+from jaxtyping import Array, Bool, Num
 
 
-def add_votes(
-    votes: Num[Array, "rows slots"],
-    weights: Num[Array, "rows candidates"],
-    signs: Num[Array, "candidates slots"],
+def block_votes(
+    weights: Num[Array, "rows candidates"], signs: Num[Array, "*rows slots candidates"]
 ) -> Num[Array, "rows slots"]:
-    """Add a block of candidates to the weighted vote on the items of one coordinate.
+    """The weighted vote of a block of candidates on the items of one coordinate.
 
-    `weights` are the released contrasts (twice the alpha of the spec, in counts). The product is
-    exact where the plan says so (`engine.plan`); HIGHEST keeps a GPU from rounding its inputs.
+    `weights` are the released contrasts (twice the alpha of the spec, in whole numbers); `signs`
+    are shared by all rows or have a leading axis of rows. The product is exact where the plan
+    says so (`engine.plan`); HIGHEST keeps a GPU from rounding its inputs.
     """
-    block = jnp.dot(
-        weights, signs, precision=lax.Precision.HIGHEST, preferred_element_type=weights.dtype
+    shared = signs.ndim == 2
+    return jnp.einsum(
+        "rc,sc->rs" if shared else "rc,rsc->rs",
+        weights,
+        signs,
+        precision=lax.Precision.HIGHEST,
+        preferred_element_type=weights.dtype,
     )
-    return votes + block.astype(votes.dtype)
 
 
 def static_votes(
-    contrasts: Int[Array, "rows coordinates"], sizes: Sequence[int]
-) -> Int[Array, "rows slots"]:
+    contrasts: Num[Array, "rows coordinates"], sizes: Sequence[int]
+) -> Num[Array, "rows slots"]:
     """The vote of the router for budget 1: the endpoint with the better released coordinate.
 
-    **Arguments:** `contrasts`: released score of A minus that of B, in counts.
+    **Arguments:** `contrasts`: released number of A minus that of B; `sizes`: slots of every
+    coordinate.
     """
-    return jnp.concatenate(
-        [
-            jnp.broadcast_to(contrasts[:, c : c + 1], (contrasts.shape[0], size))
-            for c, size in enumerate(sizes)
-        ],
-        axis=1,
-    )
+    rows = contrasts.shape[0]
+    parts = [
+        jnp.broadcast_to(contrasts[:, c : c + 1], (rows, size)) for c, size in enumerate(sizes)
+    ]
+    return jnp.concatenate(parts, axis=1)
 
 
-def route(votes: Num[Array, "rows slots"], ties: Int[Array, " slots"]) -> Bool[Array, "rows slots"]:
+def route(
+    votes: Num[Array, "rows slots"], ties_to_a: Bool[Array, "#rows slots"]
+) -> Bool[Array, "rows slots"]:
     """True where an item goes to endpoint A: the sign of its vote, or its tie sign at zero."""
-    return (votes > 0) | ((votes == 0) & (ties > 0)[None, :])
+    return (votes > 0) | ((votes == 0) & ties_to_a)

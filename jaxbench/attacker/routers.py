@@ -1,14 +1,70 @@
 """Random routers: which endpoint each candidate sends a prompt to.
 
 Source: spec of the attack, section 4. The published bank is a keyed hash of the prompt hash, so
-anyone can rebuild it bit for bit, and equal prompts are routed alike by construction.
+anyone can rebuild it bit for bit; the simulation bank draws fresh routers in every trial from
+counters. Either way equal prompts are routed alike by construction.
 """
 
 import hashlib
 from collections.abc import Sequence
 
+import equinox as eqx
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Int8, UInt8
+from jax import lax
+from jaxtyping import Array, Bool, Int, Int8, Num, UInt8, UInt32
+
+from jaxbench.counters import words
+
+# Candidates per pair of random words: the block of a fresh bank.
+FRESH_BLOCK = 64
+
+
+class SharedBank(eqx.Module):
+    """One bank for all trials: signs per slot and candidate, and tie signs per slot.
+
+    The candidates are padded to a multiple of the block they are asked for in.
+    """
+
+    signs: Int8[Array, "slots candidates"]
+    tie_signs: Int8[Array, " slots"]
+
+    def block(self, index: Int[Array, ""], size: int, dtype: jnp.dtype) -> Num[Array, "slots size"]:
+        """Signs of candidates `index * size` and on."""
+        return lax.dynamic_slice_in_dim(self.signs, index * size, size, axis=1).astype(dtype)
+
+    def ties_to_a(self) -> Bool[Array, "1 slots"]:
+        """True where a tied vote goes to endpoint A."""
+        return (self.tie_signs > 0)[None, :]
+
+
+class FreshBank(eqx.Module):
+    """Routers of their own for every trial, drawn where they are needed.
+
+    The sign of candidate j on a prompt is a bit of the word at counters (prompt, j // 64) under
+    the trial's key: only prompts that hold a slot are drawn, and a sign does not depend on what
+    else is drawn.
+    """
+
+    keys: UInt32[Array, "rows 2"]
+    tie_keys: UInt32[Array, "rows 2"]
+    prompts: UInt32[Array, "rows slots"]
+
+    def block(
+        self, index: Int[Array, ""], size: int, dtype: jnp.dtype
+    ) -> Num[Array, "rows slots size"]:
+        """Signs of candidates `index * 64` to `index * 64 + 63`."""
+        assert size == FRESH_BLOCK
+        counter = jnp.asarray(index, dtype=jnp.uint32)[None, None]
+        pair = words(self.keys[:, None, :], self.prompts, counter)
+        shifts = jnp.arange(32, dtype=jnp.uint32)[None, None, :]
+        bits = jnp.concatenate([(word[:, :, None] >> shifts) & 1 for word in pair], axis=2)
+        return (2 * bits.astype(jnp.int32) - 1).astype(dtype)
+
+    def ties_to_a(self) -> Bool[Array, "rows slots"]:
+        """True where a tied vote goes to endpoint A."""
+        zero = jnp.zeros((1, 1), dtype=jnp.uint32)
+        return (words(self.tie_keys[:, None, :], self.prompts, zero)[0] & 1) == 1
 
 
 def hash_bank(

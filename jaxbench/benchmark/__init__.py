@@ -1,4 +1,4 @@
 """What a study runs on: outcomes, splits, scoring rules."""
 
 from jaxbench.benchmark.container import Benchmark as Benchmark
-from jaxbench.benchmark.split import hash_splits as hash_splits
+from jaxbench.benchmark.pool import pool_small_tasks as pool_small_tasks

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Sequence
+from fractions import Fraction
 
 import equinox as eqx
 import numpy as np
@@ -32,7 +33,9 @@ class Benchmark(eqx.Module):
     tasks: tuple[str, ...] = eqx.field(static=True)
     prompt_hashes: tuple[str, ...] = eqx.field(static=True)
     categories: tuple[str, ...] | None = eqx.field(static=True)
-    protocol: Protocol = eqx.field(static=True)
+    subtasks: tuple[str, ...] | None = eqx.field(static=True)
+    chances: tuple[Fraction, ...] | None = eqx.field(static=True)
+    protocol: Protocol | None = eqx.field(static=True)
     provenance: tuple[str, ...] = eqx.field(static=True)
 
     @classmethod
@@ -45,6 +48,8 @@ class Benchmark(eqx.Module):
         tasks: Sequence[str],
         prompt_hashes: Sequence[str] | None = None,
         categories: Sequence[str] | None = None,
+        subtasks: Sequence[str] | None = None,
+        chances: Sequence[Fraction | float | str] | None = None,
         name: str = "benchmark",
         protocol: Protocol | None = None,
         provenance: Sequence[str] = (),
@@ -58,6 +63,8 @@ class Benchmark(eqx.Module):
         - `models`, `items`: names, distinct.
         - `tasks`, `categories`, `prompt_hashes`: one per item. Items with one prompt hash are
           always routed alike and never split; without hashes every item is its own prompt.
+        - `subtasks`, `chances`: one per item, for `scoring=chance_normalised`; a chance level is a
+          fraction in [0, 1), alike within a subtask.
         - `protocol`: the published protocol of this benchmark, if it has one.
 
         **Errors:** `BadRequest` for a score that is not finite or outside [0, 1] (naming model
@@ -67,7 +74,12 @@ class Benchmark(eqx.Module):
         models, items = [str(m) for m in models], [str(i) for i in items]
         tasks = [str(t) for t in tasks]
         hashes = list(items) if prompt_hashes is None else [str(h) for h in prompt_hashes]
-        _check_shapes(scores, models, items, tasks, hashes, categories)
+        levels = None if chances is None else [*map(_chance, chances, items)]
+        per_item = {
+            "tasks": tasks, "prompt_hashes": hashes, "categories": categories,
+            "subtasks": subtasks, "chances": chances,
+        }  # fmt: skip
+        _check_shapes(scores, models, items, per_item)
         _check_names("model", models)
         _check_names("item", items)
         if len(models) < 2:
@@ -93,7 +105,9 @@ class Benchmark(eqx.Module):
             tasks=names,
             prompt_hashes=tuple(hashes[i] for i in column),
             categories=None if categories is None else tuple(str(categories[i]) for i in column),
-            protocol=Protocol() if protocol is None else protocol,
+            subtasks=None if subtasks is None else tuple(str(subtasks[i]) for i in column),
+            chances=None if levels is None else tuple(levels[i] for i in column),
+            protocol=protocol,
             provenance=(*provenance, note),
         )
 
@@ -105,10 +119,17 @@ class Benchmark(eqx.Module):
     def digest(self) -> str:
         """SHA-256 of everything an attack can depend on, in hexadecimal."""
         facts = [self.models, self.items, self.tasks, self.prompt_hashes, self.categories]
+        facts += [self.subtasks, [str(c) for c in self.chances or ()]]
         spelled = json.dumps([*facts, self.task_index.tolist(), self.denominator])
         digest = hashlib.sha256(spelled.encode())
         digest.update(self.counts.astype("<i8").tobytes())
         return digest.hexdigest()
+
+    @property
+    def prompt_index(self) -> Int[np.ndarray, " items"]:
+        """The number of every item's prompt, in the order of the prompt hashes."""
+        place = {prompt: p for p, prompt in enumerate(sorted(set(self.prompt_hashes)))}
+        return np.array([place[prompt] for prompt in self.prompt_hashes], dtype=np.int64)
 
     @property
     def task_sizes(self) -> Int[np.ndarray, " tasks"]:
@@ -116,15 +137,25 @@ class Benchmark(eqx.Module):
         return np.bincount(self.task_index, minlength=len(self.tasks))
 
 
-def _check_shapes(scores, models, items, tasks, hashes, categories) -> None:
+def _check_shapes(scores, models, items, per_item) -> None:
     if scores.shape != (len(models), len(items)):
         raise BadRequest(
             f"scores have shape {scores.shape}, expected {len(models)} models x {len(items)} items"
         )
-    per_item = {"tasks": tasks, "prompt_hashes": hashes, "categories": categories}
     for word, values in per_item.items():
         if values is not None and len(values) != len(items):
             raise BadRequest(f"{word} has {len(values)} entries for {len(items)} items")
+
+
+def _chance(value: Fraction | float | str, item: str) -> Fraction:
+    try:
+        # A float is the decimal that it prints as: 0.1 is a tenth.
+        level = value if isinstance(value, Fraction) else Fraction(str(value))
+    except (ValueError, ZeroDivisionError):
+        level = Fraction(-1)
+    if not 0 <= level < 1:
+        raise BadRequest(f"chance {value} of item {item!r}: expected a fraction in [0, 1)")
+    return level
 
 
 def _check_names(kind: str, names: list[str]) -> None:

@@ -1,42 +1,121 @@
 """Scoring rules: what a leaderboard calls the score of a row.
 
-Source: spec of the attack, section 6. A rule is a set of exact weights on task means.
+Source: spec of the attack, section 6. A rule is a chain of exact steps on counts per unit and exact
+weights on what comes out of it.
 """
 
 from collections.abc import Sequence
 from fractions import Fraction
+from types import ModuleType
 
+import equinox as eqx
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Array, Float64, Int
 
+from jaxbench.benchmark.aggregate import Chain, InexactError, Numbers
 from jaxbench.benchmark.container import Benchmark
+from jaxbench.benchmark.units import Units
 from jaxbench.errors import BadRequest
 
-SCORING_RULES = ("item_mean", "equal_task", "equal_category")
+
+class Overall(eqx.Module):
+    """An overall score in [0, 1]: `sum_n weights[n] * chain(counts)[n] / denominators[n]`.
+
+    `total` says that every count weighs the same (`item_mean`), so that the counts may be added
+    as they are before anything else.
+    """
+
+    chain: Chain
+    coefficients: Float64[Array | np.ndarray, "#trials 1 terms"]
+    # Numerators and denominators: arrays, because a compiled program must not depend on them.
+    fractions: Int[Array | np.ndarray, "terms 2"]
+    total: bool = eqx.field(static=True)
+
+    @classmethod
+    def of(cls, chain: Chain, weights: Sequence[Fraction], *, total: bool = False) -> "Overall":
+        """Exact weights on the numbers of a chain."""
+        per_count = [
+            [float(w / int(d)) for w, d in zip(weights, row, strict=True)]
+            for row in chain.denominators
+        ]
+        exact = np.array([[w.numerator, w.denominator] for w in weights])
+        return cls(chain, np.array(per_count)[:, None, :], exact, total)
+
+    @property
+    def weights(self) -> tuple[Fraction, ...]:
+        """The exact weights."""
+        return tuple(Fraction(int(p), int(q)) for p, q in self.fractions)
+
+    def __call__(self, counts: Numbers, numpy: ModuleType = np) -> Numbers:
+        """Scores `(trials, rows)`, float64, of counts per unit `(trials, rows, units)`."""
+        return numpy.sum(self.chain(counts, numpy) * self.coefficients, axis=-1)
 
 
-def task_weights(
-    benchmark: Benchmark, rule: str, sizes: Int[np.ndarray, " tasks"]
-) -> tuple[Fraction, ...]:
-    """The weight of every task's mean score in the overall score; the weights add up to 1.
+def scoring_rule(
+    benchmark: Benchmark, units: Units, rule: str, counted: Int[np.ndarray, "#trials units"]
+) -> Overall:
+    """The unrounded overall score that losses and gaps are measured in.
 
     **Arguments:** `rule`: `item_mean` (every item alike), `equal_task`, `equal_category` (mean
-    over tasks within a category, then over categories); `sizes`: items per task on the side that
-    is scored.
+    over tasks within a category, then over categories), `chance_normalised`
+    (`max(raw - chance, 0) / (1 - chance)` per subtask, mean over subtasks, then tasks), or
+    `mean_win_rate`, whose losses are measured in the mean over tasks within categories;
+    `counted`: what every unit is counted out of on the side that is scored.
+
+    **Errors:** `BadRequest` where the benchmark lacks the categories that a rule needs.
+    """
+    start = Chain.start(counted)
+    if rule == "item_mean":
+        return Overall.of(start.sums([range(units.count)]), [Fraction(1)], total=True)
+    if rule == "chance_normalised":
+        cells = _above_chance(units, start)
+        return Overall.of(cells, _cell_weights(units))
+    return Overall.of(start.sums(units.tasks), task_weights(benchmark, rule))
+
+
+def released_overall(
+    benchmark: Benchmark,
+    units: Units,
+    rule: str,
+    counted: Int[np.ndarray, "#trials units"],
+    ticks: int | None,
+) -> Overall:
+    """The overall score as released.
+
+    With a precision, the scores that the rule averages (those of tasks, or of subtasks above
+    chance) are rounded to ticks first, and the mean once more; `item_mean` averages items.
+
+    `mean_win_rate` has no overall of a row on its own; see `metrics.ranking`.
+    """
+    if ticks is None:
+        return scoring_rule(benchmark, units, rule, counted)
+    start = Chain.start(counted)
+    try:
+        if rule == "item_mean":
+            numbers = start.sums([range(units.count)])
+        elif rule == "chance_normalised":
+            cells = _above_chance(units, start).rounded(ticks)
+            numbers = cells.mix([list(enumerate(_cell_weights(units)))])
+        else:
+            weights = task_weights(benchmark, rule)
+            numbers = start.sums(units.tasks).rounded(ticks).mix([list(enumerate(weights))])
+        return Overall.of(numbers.rounded(ticks), [Fraction(1)])
+    except InexactError:
+        raise inexact(benchmark, ticks) from None
+
+
+def task_weights(benchmark: Benchmark, rule: str) -> tuple[Fraction, ...]:
+    """The weight of every task's score in a mean over tasks; the weights add up to 1.
 
     **Errors:** `BadRequest` for `equal_category` where a task has items of several categories.
     """
-    if rule == "item_mean":
-        total = sum(int(size) for size in sizes)
-        return tuple(Fraction(int(size), total) for size in sizes)
     if rule == "equal_task":
-        return (Fraction(1, len(sizes)),) * len(sizes)
-    of_task = category_of_task(benchmark)
-    if of_task is None:
+        return (Fraction(1, len(benchmark.tasks)),) * len(benchmark.tasks)
+    if rule == "equal_category" and category_of_task(benchmark) is None:
         raise BadRequest(
             f"scoring=equal_category: {_why_no_categories(benchmark)}; use equal_task or item_mean"
         )
-    return _equal_categories(of_task)
+    return mean_weights(benchmark)
 
 
 def mean_weights(benchmark: Benchmark) -> tuple[Fraction, ...]:
@@ -44,7 +123,8 @@ def mean_weights(benchmark: Benchmark) -> tuple[Fraction, ...]:
     of_task = category_of_task(benchmark)
     if of_task is None:
         return (Fraction(1, len(benchmark.tasks)),) * len(benchmark.tasks)
-    return _equal_categories(of_task)
+    categories = len(set(of_task))
+    return tuple(Fraction(1, categories * of_task.count(category)) for category in of_task)
 
 
 def category_of_task(benchmark: Benchmark) -> tuple[str, ...] | None:
@@ -59,41 +139,39 @@ def category_of_task(benchmark: Benchmark) -> tuple[str, ...] | None:
     return tuple(categories.pop() for categories in found)
 
 
-def overall(
-    counts: np.ndarray,
-    weights: Sequence[Fraction],
-    sizes: Int[np.ndarray, " tasks"],
-    denominator: int,
-) -> np.ndarray:
-    """Overall scores, float64, from integer counts per task (last axis)."""
-    scale = per_count(weights, sizes, denominator)
-    if np.all(scale == scale[0]):
-        # One weight for all: add the integers first, so that equal totals give equal scores.
-        return counts.sum(axis=-1) * scale[0]
-    return counts @ scale
-
-
-def per_count(
-    weights: Sequence[Fraction], sizes: Int[np.ndarray, " tasks"], denominator: int
-) -> np.ndarray:
-    """What one count of each task adds to the overall score, float64."""
-    return np.array(
-        [float(w / (int(n) * denominator)) for w, n in zip(weights, sizes, strict=True)]
+def inexact(benchmark: Benchmark, ticks: int | None) -> BadRequest:
+    """The refusal of sums that no float64 can hold."""
+    if ticks is None:
+        advice = "release rounded scores (precision=5), or use interface=task"
+    else:
+        advice = "ask for fewer decimals"
+    return BadRequest(
+        f"{benchmark.name}: the released scores are fractions too fine to be compared exactly "
+        f"(2^53); {advice}"
     )
 
 
-def _equal_categories(of_task: Sequence[str]) -> tuple[Fraction, ...]:
-    categories = len(set(of_task))
-    return tuple(Fraction(1, categories * of_task.count(category)) for category in of_task)
+def _above_chance(units: Units, start: Chain) -> Chain:
+    cells = start.sums(units.cells)
+    for name, empty in zip(units.cell_names, (cells.denominators == 0).any(axis=0), strict=True):
+        if empty:
+            raise BadRequest(
+                f"scoring=chance_normalised: subtask {name!r} has no item on one side of some "
+                "split; merge it with another, or leave it out"
+            )
+    return cells.above_chance(units.chances)
+
+
+def _cell_weights(units: Units) -> tuple[Fraction, ...]:
+    tasks = len(units.tasks)
+    return tuple(Fraction(1, tasks * units.cell_tasks.count(task)) for task in units.cell_tasks)
 
 
 def _why_no_categories(benchmark: Benchmark) -> str:
     if benchmark.categories is None:
         return f"{benchmark.name} has no categories"
-    for index, task in enumerate(benchmark.tasks):
-        found = {
-            c for c, t in zip(benchmark.categories, benchmark.task_index, strict=True) if t == index
-        }
-        if len(found) > 1:
-            return f"task {task!r} has items of {len(found)} categories"
-    return "its categories are incomplete"
+    found: dict[int, set[str]] = {}
+    for task, category in zip(benchmark.task_index.tolist(), benchmark.categories, strict=True):
+        found.setdefault(task, set()).add(category)
+    task = next(task for task, categories in found.items() if len(categories) > 1)
+    return f"task {benchmark.tasks[task]!r} has items of {len(found[task])} categories"

@@ -5,21 +5,44 @@ Source: spec of the attack, section 2 (`split=hash` is the published rule, bit f
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool
+from jaxtyping import Bool, Int
 
 from jaxbench.benchmark.container import Benchmark
+from jaxbench.counters import Stream, trial_keys, trial_words
 from jaxbench.errors import BadRequest
 
 
+@dataclass(frozen=True)
+class TaskGroups:
+    """A task's prompt groups, ordered by prompt hash, and how many items it holds out."""
+
+    name: str
+    target: int
+    prompts: tuple[str, ...]
+    numbers: tuple[int, ...]
+    members: tuple[list[int], ...]
+
+    @property
+    def sizes(self) -> list[int]:
+        """Items per group."""
+        return [len(items) for items in self.members]
+
+
 class SplitPlan:
-    """What every split of a benchmark shares: the prompt groups and held-out target of a task."""
+    """What every split of a benchmark shares: the prompt groups and held-out target of a task.
+
+    **Errors:** `BadRequest` names a task that cannot be split.
+    """
 
     def __init__(self, benchmark: Benchmark, holdout_fraction: Fraction):
         self.items = len(benchmark.items)
-        self.tasks: list[tuple[str, int, list[tuple[str, list[int]]]]] = []
+        self.tasks: list[TaskGroups] = []
+        number = benchmark.prompt_index
         for index, task in enumerate(benchmark.tasks):
             members = np.flatnonzero(benchmark.task_index == index)
             groups: dict[str, list[int]] = {}
@@ -28,17 +51,16 @@ class SplitPlan:
             # Python's round: half to even, on the exact fraction.
             target = round(holdout_fraction * len(members))
             _check_task(task, len(members), target, [len(g) for g in groups.values()])
-            self.tasks.append((task, target, sorted(groups.items())))
-
-    def heldout(self, order_key) -> Bool[np.ndarray, " items"]:
-        """Fill the held-out side of every task in the order of `order_key(task, prompt_hash)`."""
-        heldout = np.zeros(self.items, dtype=bool)
-        for task, target, groups in self.tasks:
-            ordered = sorted(groups, key=lambda group, task=task: order_key(task, group[0]))
-            sizes = [len(members) for _, members in ordered]
-            for position in fill(sizes, target):
-                heldout[ordered[position][1]] = True
-        return heldout
+            prompts = tuple(sorted(groups))
+            self.tasks.append(
+                TaskGroups(
+                    name=task,
+                    target=target,
+                    prompts=prompts,
+                    numbers=tuple(int(number[groups[p][0]]) for p in prompts),
+                    members=tuple(groups[p] for p in prompts),
+                )
+            )
 
 
 def fill(sizes: Sequence[int], target: int) -> list[int]:
@@ -61,26 +83,84 @@ def fill(sizes: Sequence[int], target: int) -> list[int]:
     return taken
 
 
+def fill_many(
+    sizes: Int[np.ndarray, "rows groups"], target: int
+) -> Bool[np.ndarray, "rows groups"]:
+    """`fill` for many orders at once: True where a group is taken.
+
+    While enough single groups are still to come every rest is reachable, and where less is to
+    come than the rest none is. A row that neither settles goes through `fill` itself.
+    """
+    rows, groups = sizes.shape
+    single = sizes == 1
+    singles_after = single[:, ::-1].cumsum(axis=1)[:, ::-1] - single
+    items_after = sizes[:, ::-1].cumsum(axis=1)[:, ::-1] - sizes
+    taken = np.zeros((rows, groups), dtype=bool)
+    unclear = np.zeros(rows, dtype=bool)
+    rest = np.full(rows, target)
+    for g in range(groups):
+        left = rest - sizes[:, g]
+        surely = (left >= 0) & (left <= singles_after[:, g])
+        never = (left < 0) | (left > items_after[:, g])
+        unclear |= ~surely & ~never
+        taken[:, g] = surely
+        rest = np.where(surely, left, rest)
+    for row in np.flatnonzero(unclear):
+        taken[row] = False
+        taken[row, fill(sizes[row].tolist(), target)] = True
+    return taken
+
+
 def hash_splits(
-    benchmark: Benchmark, *, trials: int, seed_base: int, holdout_fraction: Fraction
+    plan: SplitPlan, trials: Int[np.ndarray, " trials"], *, seed_base: int
 ) -> Bool[np.ndarray, "trials items"]:
     """The published splits: True where an item is reused (public), False where it is held out.
 
     Within a task the prompt groups are ordered by SHA-256 of `"{seed}|{task}|{prompt hash}"`
     (big-endian integer, then by hash), seed = `seed_base` + trial.
-
-    **Errors:** `BadRequest` names a task that cannot be split.
     """
-    plan = SplitPlan(benchmark, holdout_fraction)
-    reused = np.empty((trials, len(benchmark.items)), dtype=bool)
-    for trial in range(trials):
+    reused = np.ones((len(trials), plan.items), dtype=bool)
+    for row, trial in enumerate(trials.tolist()):
         seed = seed_base + trial
-
-        def order(task: str, prompt: str, seed: int = seed) -> tuple[bytes, str]:
+        for task in plan.tasks:
             # Digests of one length order like the big-endian integers that they spell.
-            return hashlib.sha256(f"{seed}|{task}|{prompt}".encode()).digest(), prompt
+            digests = [
+                hashlib.sha256(f"{seed}|{task.name}|{prompt}".encode()).digest()
+                for prompt in task.prompts
+            ]
+            order = sorted(range(len(digests)), key=digests.__getitem__)
+            for g in fill([task.sizes[g] for g in order], task.target):
+                reused[row, task.members[order[g]]] = False
+    return reused
 
-        reused[trial] = ~plan.heldout(order)
+
+def prng_splits(
+    plan: SplitPlan, trials: Int[np.ndarray, " trials"], *, seed: int
+) -> Bool[np.ndarray, "trials items"]:
+    """Fresh splits: the fill rule with groups in the order of counter-based words.
+
+    The word of a group is keyed by (seed, trial, number of its prompt): a trial's split does not
+    depend on which trials are made together.
+    """
+    (keys,) = trial_keys(seed, (Stream.SPLIT,), trials)
+    prompts = jnp.array([p for task in plan.tasks for p in task.numbers], dtype=jnp.uint32)
+    high, low = (np.asarray(word) for word in trial_words(keys, prompts))
+    drawn = high.astype(np.uint64) << np.uint64(32) | low
+    reused = np.ones((len(trials), plan.items), dtype=bool)
+    start = 0
+    for task in plan.tasks:
+        here = drawn[:, start : start + len(task.numbers)]
+        start += len(task.numbers)
+        order = np.argsort(here, axis=1, kind="stable")
+        sizes = np.array(task.sizes)
+        if sizes.max() == 1:
+            members = np.array([m[0] for m in task.members])
+            np.put_along_axis(reused, members[order[:, : task.target]], False, axis=1)
+            continue
+        taken = np.zeros(here.shape, dtype=bool)
+        np.put_along_axis(taken, order, fill_many(sizes[order], task.target), axis=1)
+        for g, items in enumerate(task.members):
+            reused[:, items] = ~taken[:, g : g + 1]
     return reused
 
 

@@ -1,69 +1,69 @@
 """The attack on one benchmark as a single compiled program over trials and budgets.
 
 One pass over the candidates serves every budget. For a block of candidates the evaluator's
-contrasts are computed coordinate by coordinate, added at once to the running votes, and dropped,
-so nothing of size trials x candidates x items, nor trials x candidates x coordinates, exists.
-Where a budget ends, the votes so far are its final router. Budgets, endpoints, splits, banks and
-scoring weights are data: changing them compiles nothing.
+contrasts are computed unit by unit, released, added at once to the running votes, and dropped, so
+nothing of size trials x candidates x items, nor trials x candidates x coordinates, exists. Where a
+budget ends, the votes so far are its final router. Budgets, endpoints, splits, banks, interfaces
+and scoring weights are data: changing them compiles nothing.
 
-A candidate's contrast on a coordinate is twice its count less those of the endpoints (see
-`leaderboard.evaluate`); everything up to the scores is in whole numbers.
+A contrast is twice a candidate's count less those of the endpoints (`leaderboard.evaluate`);
+everything up to the scores is in whole numbers.
 """
 
 from functools import partial
+from itertools import accumulate
 from typing import NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Bool, Float64, Int8, Int32, Int64, Num
+from jaxtyping import Array, Bool, Float64, Int32, Int64
 
-from jaxbench.attacker import decoder
+from jaxbench.attacker import FreshBank, SharedBank, decoder
+from jaxbench.benchmark.scoring import Overall
 from jaxbench.engine.plan import Arithmetic
-from jaxbench.leaderboard.evaluate import candidate_contrasts, router_contrasts
+from jaxbench.leaderboard import Release, evaluate
 
 
 class Rows(eqx.Module):
     """The trials of a call, as the evaluator holds them.
 
-    `differences` are counts of endpoint A less those of B per slot, `static` their released sums
-    per coordinate. `sums_*` are counts of A plus those of B per coordinate on each side. `best_*`
-    and `gap` are the history of the genuine models: best scores so far, largest gap so far.
+    `differences` are counts of endpoint A less those of B per slot. `sums_*` are counts of A plus
+    those of B per unit on each side. `static` and `released` are the released numerators of A
+    less, and plus, those of B per coordinate. `best_*` and `gap` are the history of the genuine
+    models: best scores so far, largest gap so far.
     """
 
     differences: Int32[Array, "rows slots"]
     reused: Bool[Array, "rows slots"]
-    static: Int64[Array, "rows coordinates"]
-    sums_reused: Float64[Array, "rows coordinates"]
-    sums_heldout: Float64[Array, "rows coordinates"]
+    sums_reused: Float64[Array, "rows units"]
+    sums_heldout: Float64[Array, "rows units"]
+    static: Float64[Array, "rows coordinates"]
+    released: Float64[Array, "rows coordinates"]
     best_reused: Float64[Array, " rows"]
     best_heldout: Float64[Array, " rows"]
     gap: Float64[Array, " rows"]
 
 
-class Scale(eqx.Module):
-    """What one count adds to an overall score: per coordinate, on each side.
+class Rules(eqx.Module):
+    """What is released, and what scores are, on each side of the split."""
 
-    `uniform` says that the weights of a side are all alike (`item_mean`): totals are then added
-    as integers first, and the held-out side needs no separate coordinates.
-    """
-
-    reused: Float64[Array, " coordinates"]
-    heldout: Float64[Array, " coordinates"]
-    uniform: bool = eqx.field(static=True)
+    release: Release
+    reused: Overall
+    heldout: Overall
 
 
 class Outcomes(NamedTuple):
     """What a call returns, budgets first.
 
-    `reused` and `heldout` are contrasts of the final router per coordinate; `best_*` and `gap`
-    the history of genuine models and candidates, the final router not yet in it. `routes` are the
+    `reused` and `heldout` are contrasts of the final router per unit; `best_*` and `gap` the
+    history of genuine models and candidates, the final router not yet in it. `routes` are the
     final routers themselves (True: to endpoint A), where asked for.
     """
 
-    reused: Int64[Array, "budgets rows coordinates"]
-    heldout: Int64[Array, "budgets rows coordinates"]
+    reused: Int64[Array, "budgets rows units"]
+    heldout: Int64[Array, "budgets rows units"]
     best_reused: Float64[Array, "budgets rows"]
     best_heldout: Float64[Array, "budgets rows"]
     gap: Float64[Array, "budgets rows"]
@@ -79,10 +79,9 @@ class _History(NamedTuple):
 @partial(jax.jit, static_argnames=("sizes", "arithmetic", "block", "keep_routes"))
 def attack_rows(
     rows: Rows,
-    signs: Int8[Array, "candidates slots"],
-    ties: Int8[Array, " slots"],
+    bank: SharedBank | FreshBank,
     budgets: Int32[Array, " budgets"],
-    scale: Scale,
+    rules: Rules,
     *,
     sizes: tuple[int, ...],
     arithmetic: Arithmetic,
@@ -93,101 +92,121 @@ def attack_rows(
 
     **Arguments:**
 
-    - `signs`: the bank, at least `max(budgets) - 1` candidates; `ties`: signs of zero votes.
+    - `bank`: at least `max(budgets) - 1` candidates.
     - `budgets`: rising submission counts k; k - 1 candidates vote, k = 1 is the static router.
-    - `sizes`: slots of every coordinate, in order.
+    - `sizes`: slots of every unit; the units of a coordinate stand together, in its order.
     - `block`: candidates per product; the result does not depend on it.
 
     Call inside `jax.enable_x64(True)`: scores are float64, whatever the products are.
     """
-    product = jnp.dtype(arithmetic.product)
-    starts = [sum(sizes[:c]) for c in range(len(sizes))]
-    spans = [slice(start, start + size) for start, size in zip(starts, sizes, strict=True)]
+    product, total = jnp.dtype(arithmetic.product), jnp.dtype(arithmetic.total)
+    units, coordinates = _spans(rules.release, sizes)
     public = jnp.where(rows.reused, rows.differences, 0)
     private = jnp.where(rows.reused, 0, rows.differences)
-    public_blocks = [public[:, span].astype(product) for span in spans]
-    private_blocks = (
-        [private.astype(product)]
-        if scale.uniform
-        else [private[:, span].astype(product) for span in spans]
+    public_units = [public[:, span].astype(product) for span in units]
+    # Totals are all that `item_mean` asks of the held-out side: one product does.
+    hidden_spans = [slice(None)] if rules.heldout.total else units
+    private_units = [private[:, span].astype(product) for span in hidden_spans]
+    ties_to_a = bank.ties_to_a()
+    static = decoder.static_votes(
+        jnp.sign(rows.static), [span.stop - span.start for span in coordinates]
     )
-    private_spans = [slice(None)] if scale.uniform else spans
-    middle_reused = _half_overall(list(rows.sums_reused.T), scale.reused, scale.uniform)
-    middle_heldout = _half_overall(list(rows.sums_heldout.T), scale.heldout, scale.uniform)
-    # A block may start anywhere: pad so that the last one never slides back.
-    bank = jnp.pad(signs, ((0, block), (0, 0)))
-    static = decoder.static_votes(jnp.sign(rows.static), sizes)
+    ends = budgets - 1
+    count = budgets.shape[0]
 
-    def add_block(index, carry, start, end):
-        votes, history = carry
-        first = start + index * block
-        asked = first + jnp.arange(block, dtype=first.dtype) < end
-        drawn = lax.dynamic_slice_in_dim(bank, first, block).astype(product)
-        drawn = drawn * asked[:, None].astype(product)
-        contrasts = []
-        for c, span in enumerate(spans):
-            contrasts.append(candidate_contrasts(public_blocks[c], drawn[:, span]))
-            votes[c] = decoder.add_votes(votes[c], contrasts[c], drawn[:, span])
-        hidden = [
-            candidate_contrasts(differences, drawn[:, span])
-            for differences, span in zip(private_blocks, private_spans, strict=True)
+    def one_block(index, carry):
+        votes, history, due, outcomes = carry
+        first = index * block
+        signs = bank.block(index, block, product)
+        contrasts = [
+            evaluate.candidate_contrasts(d, signs[..., span, :])
+            for d, span in zip(public_units, units, strict=True)
         ]
-        reused = middle_reused[:, None] + _half_overall(contrasts, scale.reused, scale.uniform)
-        heldout = middle_heldout[:, None] + _half_overall(hidden, scale.heldout, scale.uniform)
-        history = _extend(history, reused, heldout, asked)
-        return votes, history
-
-    def to_budget(carry, segment):
-        start, end = segment
-        blocks = (end - start + block - 1) // block
-        carry = lax.fori_loop(0, blocks, lambda i, carry: add_block(i, carry, start, end), carry)
-        votes, history = carry
-        cast = jnp.concatenate([v.astype(jnp.dtype(arithmetic.total)) for v in votes], axis=1)
-        cast = jnp.where(end == 0, static.astype(cast.dtype), cast)
-        to_a = decoder.route(cast, ties)
-        return carry, Outcomes(
-            reused=router_contrasts(public, to_a, sizes),
-            heldout=router_contrasts(private, to_a, sizes),
-            best_reused=history.best_reused,
-            best_heldout=history.best_heldout,
-            gap=history.gap,
-            routes=to_a if keep_routes else None,
+        hidden = [
+            evaluate.candidate_contrasts(d, signs[..., span, :])
+            for d, span in zip(private_units, hidden_spans, strict=True)
+        ]
+        weights = evaluate.released_contrasts(
+            rules.release, contrasts, rows.sums_reused, rows.released
+        )
+        extended = _extend(
+            history,
+            evaluate.candidate_scores(rules.reused, contrasts, rows.sums_reused),
+            evaluate.candidate_scores(rules.heldout, hidden, rows.sums_heldout),
         )
 
-    zeros = [jnp.zeros(p.shape, dtype=jnp.dtype(arithmetic.total)) for p in public_blocks]
-    history = _History(rows.best_reused, rows.best_heldout, rows.gap)
-    ends = budgets - 1
-    segments = (jnp.concatenate([jnp.zeros((1,), ends.dtype), ends[:-1]]), ends)
-    _, outcomes = lax.scan(to_budget, (zeros, history), segments)
-    return outcomes
+        def add(votes, last):
+            """The votes with those of this block's candidates before `last`."""
+            counts = (first + jnp.arange(block, dtype=first.dtype) < last).astype(product)
+            return [
+                v + decoder.block_votes(w * counts[None, :], signs[..., span, :]).astype(total)
+                for v, w, span in zip(votes, weights, coordinates, strict=True)
+            ]
 
+        def is_due(state):
+            due, _ = state
+            return (due < count) & (ends[jnp.minimum(due, count - 1)] <= first + block)
 
-def _half_overall(
-    counts: list[Num[Array, "..."]], scale: Float64[Array, " coordinates"], uniform: bool
-) -> Float64[Array, "..."]:
-    """Half the weighted sum of counts over coordinates, float64.
+        def settle(state):
+            """A budget that ends in this block: its final router is the vote so far."""
+            due, outcomes = state
+            last = ends[due]
+            cast = jnp.concatenate(add(votes, last), axis=1)
+            cast = jnp.where(last == 0, static.astype(total), cast)
+            to_a = decoder.route(cast, ties_to_a)
+            so_far = last - first
+            past = [
+                jnp.where(so_far > 0, blockwise[jnp.maximum(so_far - 1, 0)], before)
+                for blockwise, before in zip(extended, history, strict=True)
+            ]
+            found = Outcomes(
+                evaluate.router_contrasts(public, to_a, units),
+                evaluate.router_contrasts(private, to_a, units),
+                *past,
+                routes=to_a if keep_routes else None,
+            )
+            return due + 1, jax.tree.map(lambda kept, new: kept.at[due].set(new), outcomes, found)
 
-    A router counts half of (endpoints' sum + its contrast). With one weight for all, the counts
-    are added as the whole numbers they are, and one conversion serves every coordinate.
-    """
-    half = 0.5 * scale
-    if uniform:
-        return sum(counts[1:], start=counts[0]).astype(jnp.float64) * half[0]
-    return sum(
-        (n.astype(jnp.float64) * half[c] for c, n in enumerate(counts[1:], start=1)),
-        start=counts[0].astype(jnp.float64) * half[0],
+        due, outcomes = lax.while_loop(is_due, settle, (due, outcomes))
+        after = _History(*(blockwise[-1] for blockwise in extended))
+        return add(votes, first + block), after, due, outcomes
+
+    number, slots = rows.differences.shape
+    per_unit = jnp.zeros((count, number, len(sizes)), dtype=jnp.int64)
+    per_row = jnp.zeros((count, number), dtype=jnp.float64)
+    routes = jnp.zeros((count, number, slots), dtype=bool) if keep_routes else None
+    carry = (
+        [jnp.zeros((number, span.stop - span.start), dtype=total) for span in coordinates],
+        _History(rows.best_reused, rows.best_heldout, rows.gap),
+        jnp.zeros((), dtype=jnp.int32),
+        Outcomes(per_unit, per_unit, per_row, per_row, per_row, routes),
     )
+    # One block at least: budget 1 is settled in it though it has no candidates.
+    blocks = jnp.maximum((ends[-1] + block - 1) // block, 1)
+    return lax.fori_loop(jnp.zeros((), blocks.dtype), blocks, one_block, carry)[-1]
 
 
-def _extend(history: _History, reused, heldout, asked) -> _History:
-    """Add a block of candidates, in order, to the best scores so far and the largest gap."""
-    nothing = -jnp.inf
+def _spans(release: Release, sizes: tuple[int, ...]) -> tuple[list[slice], list[slice]]:
+    """Slots of every unit, and of every coordinate (whose units stand together)."""
+    order = [unit for units in release.units for unit in units]
+    stops = list(accumulate(sizes[unit] for unit in order))
+    starts = [stop - sizes[unit] for stop, unit in zip(stops, order, strict=True)]
+    units = dict(zip(order, map(slice, starts, stops), strict=True))
+    coordinates = [slice(units[u[0]].start, units[u[-1]].stop) for u in release.units]
+    return [units[unit] for unit in range(len(sizes))], coordinates
 
-    def step(history, candidate):
-        reused, heldout, asked = candidate
-        best_reused = jnp.maximum(history.best_reused, jnp.where(asked, reused, nothing))
-        best_heldout = jnp.maximum(history.best_heldout, jnp.where(asked, heldout, nothing))
+
+def _extend(history: _History, reused, heldout) -> _History:
+    """Best scores so far and the largest gap after every candidate of a block, in order.
+
+    Each field is `(candidates, rows)`.
+    """
+
+    def step(history, scores):
+        best_reused = jnp.maximum(history.best_reused, scores[0])
+        best_heldout = jnp.maximum(history.best_heldout, scores[1])
         gap = jnp.maximum(history.gap, jnp.abs(best_reused - best_heldout))
-        return _History(best_reused, best_heldout, gap), None
+        history = _History(best_reused, best_heldout, gap)
+        return history, history
 
-    return lax.scan(step, history, (reused.T, heldout.T, asked))[0]
+    return lax.scan(step, history, (reused.T, heldout.T))[1]

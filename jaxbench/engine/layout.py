@@ -1,4 +1,6 @@
-"""Items as the kernel sees them: one contiguous, padded block of slots per coordinate."""
+"""Items as the kernel sees them: one contiguous, padded block of slots per unit."""
+
+from collections.abc import Sequence
 
 import equinox as eqx
 import numpy as np
@@ -6,33 +8,44 @@ from jaxtyping import Bool, Int
 
 
 class Layout(eqx.Module):
-    """Which item sits in which slot.
+    """Which item sits in which slot, for several sets of active items at once.
 
-    `items[s]` is the item of slot s, or -1 for padding. Block c has `sizes[c]` slots. Items on
-    which the endpoints agree in every trial take no slot: whatever their sign, they add nothing
-    to any score.
+    `items[l, s]` is the item of slot s in layout l, or -1 for padding. Unit u has `sizes[u]` slots,
+    in the order of the coordinates. Only active items get a slot: an item on which the endpoints
+    agree adds nothing to any score, whatever its sign.
     """
 
-    items: Int[np.ndarray, " slots"]
+    items: Int[np.ndarray, "layouts slots"]
     sizes: tuple[int, ...] = eqx.field(static=True)
 
     @classmethod
     def of(
-        cls, coordinate: Int[np.ndarray, " items"], active: Bool[np.ndarray, " items"], blocks: int
+        cls,
+        unit_of_item: Int[np.ndarray, " items"],
+        order: Sequence[int],
+        active: Bool[np.ndarray, "layouts items"],
     ) -> "Layout":
-        """Lay out the `active` items by `coordinate`, each block padded to its bucket."""
-        parts, sizes = [], []
-        for block in range(blocks):
-            members = np.flatnonzero((coordinate == block) & active)
-            size = bucket(len(members))
-            parts.append(np.full(size, -1, dtype=np.int64))
-            parts[-1][: len(members)] = members
-            sizes.append(size)
-        return cls(items=np.concatenate(parts), sizes=tuple(sizes))
+        """Lay out the active items, each unit padded to a bucket that holds the largest layout.
 
-    def gather(self, values: np.ndarray, fill: object = 0) -> np.ndarray:
-        """Values per item (last axis) as values per slot, `fill` in the padding."""
-        return np.where(self.items >= 0, values[..., self.items], values.dtype.type(fill))
+        **Arguments:** `order`: every unit once, those of a coordinate together.
+        """
+        blocks, sizes = [], np.zeros(len(order), dtype=np.int64)
+        for unit in order:
+            members = np.flatnonzero(unit_of_item == unit)
+            held = active[:, members]
+            sizes[unit] = bucket(int(held.sum(axis=1).max(initial=0)))
+            block = np.full((len(active), sizes[unit]), -1, dtype=np.int64)
+            row, place = np.nonzero(held)
+            slot = np.arange(len(row)) - np.searchsorted(row, row)
+            block[row, slot] = members[place]
+            blocks.append(block)
+        return cls(items=np.concatenate(blocks, axis=1), sizes=tuple(sizes.tolist()))
+
+    def gather(self, values: np.ndarray, layouts: Int[np.ndarray, " rows"]) -> np.ndarray:
+        """Values per row and item as values per row and slot, zero in the padding."""
+        items = self.items[layouts]
+        taken = np.take_along_axis(values, np.maximum(items, 0), axis=1)
+        return np.where(items >= 0, taken, values.dtype.type(0))
 
 
 def bucket(size: int, smallest: int = 8) -> int:

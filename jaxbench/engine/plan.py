@@ -55,20 +55,34 @@ def choose_arithmetic(
     )
 
 
-# Candidates per product. On a CPU a block's contrasts should stay in cache; an accelerator wants
-# few, large products.
-CANDIDATE_BLOCK = {"cpu": 64, "gpu": 512, "tpu": 512}
-# Working memory of one kernel call, bytes: decides how many trials go through together.
-CALL_BYTES = 256 * 2**20
+# Candidates per product of a shared bank. On a CPU a block's contrasts should stay in cache; an
+# accelerator wants few, large products. Fresh banks come in blocks of their own.
+SHARED_BLOCK = {"cpu": 64, "gpu": 512, "tpu": 512}
+# Working memory of one kernel call, bytes: decides how many trials go through together. A fresh
+# bank's signs are made and used block by block, best within a cache.
+CALL_BYTES = {"shared": 256 * 2**20, "fresh": 8 * 2**20}
+# Host memory of one chunk of trials (splits, tallies, tables), bytes.
+CHUNK_BYTES = 256 * 2**20
 
 
-def rows_per_call(trials: int, slots: int, budgets: int, coordinates: int, block: int) -> int:
+def rows_per_call(
+    trials: int, *, slots: int, budgets: int, units: int, block: int, fresh: bool
+) -> int:
     """How many trials one kernel call takes, so that its arrays stay within `CALL_BYTES`."""
-    # Differences on both sides and votes per slot; contrasts of a block per coordinate; outputs.
-    per_row = 8 * (4 * slots + 2 * block * (coordinates + 4) + 2 * budgets * coordinates)
-    most = max(1, CALL_BYTES // per_row)
-    if trials <= most:
-        return trials
-    # Equal calls share one compiled shape and waste little padding in the last one.
-    calls = -(-trials // most)
-    return -(-trials // calls)
+    # Differences on both sides and votes per slot; contrasts of a block per unit; outputs.
+    per_row = 8 * (4 * slots + 2 * block * (units + 4) + 2 * budgets * units)
+    if fresh:
+        per_row += 4 * slots * block
+    return even_parts(trials, CALL_BYTES["fresh" if fresh else "shared"] // per_row)
+
+
+def trials_per_chunk(trials: int, *, items: int, models: int, units: int, budgets: int) -> int:
+    """How many trials are split, tallied and tabled at a time."""
+    per_trial = 4 * items + 8 * models * (4 * units + 3 * budgets) + 400 * budgets
+    return even_parts(trials, CHUNK_BYTES // per_trial)
+
+
+def even_parts(number: int, most: int) -> int:
+    """The size of the fewest equal parts of at most `most`: one shape, little padding."""
+    parts = -(-number // max(1, min(most, number)))
+    return -(-number // parts)

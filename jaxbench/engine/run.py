@@ -1,209 +1,300 @@
-"""Run an attack: splits, endpoints, banks, kernel calls, outcomes per condition.
+"""Run an attack: endpoints of every trial, then the kernel chunk by chunk.
 
-The wall runs through this file. The evaluator's arrays (`Benchmark`, `Board`, splits) stay here;
-the attacker's functions are handed public profiles, prompt hashes and released contrasts.
+Trials go through in two passes. The first only chooses endpoints, which fixes the shapes and the
+arithmetic of the second; the second makes the same splits again rather than hold millions of them.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbench import attacker, leaderboard, metrics
-from jaxbench.attacker.routers import hash_ties
-from jaxbench.benchmark import Benchmark, hash_splits, scoring
+from jaxbench import attacker, metrics
+from jaxbench.attacker.routers import FRESH_BLOCK, hash_ties
+from jaxbench.counters import Stream, trial_keys
 from jaxbench.engine import kernel, plan
 from jaxbench.engine.banks import cached_bank
 from jaxbench.engine.layout import Layout, bucket
-from jaxbench.options import AttackRequest
+from jaxbench.engine.study import Condition, Study, Tally
 
 
 @dataclass(frozen=True)
-class ConditionOutcome:
-    """One endpoint rule under one bank: everything the tables are made of."""
+class ChunkOutcome:
+    """Some trials of one condition under one bank: everything the tables are made of."""
 
-    rule: str
+    condition: Condition
     bank: int
-    budgets: tuple[int, ...]
+    trials: np.ndarray
     endpoints: attacker.Endpoints
-    genuine: metrics.GenuineScores
+    measured: metrics.TrialMetrics
     router: metrics.RouterScores
-    arithmetic: str
 
 
-class Study:
-    """What all conditions and banks of one request share: splits, tallies, endpoints, weights."""
+class Attack:
+    """One condition of a study: its endpoints, layout and arithmetic, and its banks."""
 
-    def __init__(self, benchmark: Benchmark, request: AttackRequest):
-        self.benchmark, self.request = benchmark, request
-        # The static router is always computed: other budgets are compared with it.
-        self.budgets = tuple(sorted({1, *request.budgets}))
-        self.reused = hash_splits(
-            benchmark,
-            trials=request.trials,
-            seed_base=request.split_seed_base,
-            holdout_fraction=request.holdout_fraction,
-        )
-        self.board = leaderboard.tally(benchmark, self.reused)
-        board = self.board
-        self.reused_weights = scoring.task_weights(benchmark, request.scoring, board.reused_sizes)
-        self.heldout_weights = scoring.task_weights(benchmark, request.scoring, board.heldout_sizes)
-        self.genuine = metrics.GenuineScores(
-            reused=self._overall(board.reused, self.reused_weights, board.reused_sizes),
-            heldout=self._overall(board.heldout, self.heldout_weights, board.heldout_sizes),
-        )
-        profiles = attacker.PublicProfiles(
-            numerators=board.reused,
-            denominators=board.reused_sizes * benchmark.denominator,
-            overall_weights=self.reused_weights,
-            mean_weights=scoring.mean_weights(benchmark),
-        )
-        self.endpoints = {
-            rule: attacker.choose_endpoints(profiles, rule) for rule in request.endpoints
-        }
-        active = np.zeros(len(benchmark.items), dtype=bool)
-        for pair in self.endpoints.values():
-            for a, b in {*zip(pair.a.tolist(), pair.b.tolist(), strict=True)}:
-                active |= benchmark.counts[a] != benchmark.counts[b]
-        self.layout = Layout.of(benchmark.task_index, active, len(benchmark.tasks))
-        # Prompts in the order of their first slot: signs are drawn once per prompt.
-        held = self.layout.items[self.layout.items >= 0]
-        hashes = [benchmark.prompt_hashes[item] for item in held]
-        self.prompts = tuple(dict.fromkeys(hashes))
-        place = {prompt: index for index, prompt in enumerate(self.prompts)}
-        self.prompt_of_slot = np.zeros(len(self.layout.items), dtype=np.int64)
-        self.prompt_of_slot[self.layout.items >= 0] = [place[h] for h in hashes]
-
-    def _overall(self, counts, weights, sizes) -> np.ndarray:
-        return scoring.overall(counts, weights, sizes, self.benchmark.denominator)
-
-    def scale(self) -> kernel.Scale:
-        """What a count adds to the overall score on each side, for the kernel."""
-        of = self.benchmark.denominator
-        reused = scoring.per_count(self.reused_weights, self.board.reused_sizes, of)
-        heldout = scoring.per_count(self.heldout_weights, self.board.heldout_sizes, of)
-        return kernel.Scale(
-            reused=jnp.asarray(reused),
-            heldout=jnp.asarray(heldout),
-            uniform=bool(np.all(reused == reused[0]) and np.all(heldout == heldout[0])),
+    def __init__(self, study: Study, condition: Condition, endpoints: attacker.Endpoints):
+        self.study, self.condition, self.endpoints = study, condition, endpoints
+        self.fresh = study.request.routers == "prng"
+        block = plan.SHARED_BLOCK.get(jax.default_backend(), 64)
+        self.block = FRESH_BLOCK if self.fresh else block
+        self.pairs, self.pair_of_trial = np.unique(
+            np.stack([endpoints.a, endpoints.b], axis=1), axis=0, return_inverse=True
         )
 
-    def rows(self, rule: str, trials: np.ndarray) -> kernel.Rows:
-        """The kernel's view of some trials under one endpoint rule."""
-        pair = self.endpoints[rule]
-        a, b = pair.a[trials], pair.b[trials]
-        counts = self.layout.gather(self.benchmark.counts)
-        history = metrics.genuine_history(self.genuine)
-        public, hidden = self.board.reused[trials], self.board.heldout[trials]
-        index = np.arange(len(trials))
+    @cached_property
+    def first(self) -> Tally:
+        """The first trial's tally: what does not change between trials."""
+        study = self.study
+        return study.tally(self.condition.interface, study.splits(np.zeros(1, dtype=np.int64)))
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Slots for the items on which endpoints differ.
+
+        All pairs' together under a shared bank, each pair's own where trials draw their own signs.
+        """
+        counts = self.study.benchmark.counts
+        active = counts[self.pairs[:, 0]] != counts[self.pairs[:, 1]]
+        if not self.fresh:
+            active = active.any(axis=0, keepdims=True)
+        release = self.first.rules.release
+        order = [unit for units in release.units for unit in units]
+        return Layout.of(self.first.units.of_item, order, active)
+
+    @cached_property
+    def arithmetic(self) -> plan.Arithmetic:
+        """The narrowest arithmetic that is exact for every pair and every split.
+
+        **Errors:** `BadRequest` where none is.
+        """
+        units, release = self.first.units, self.first.rules.release
+        counts, of = self.study.benchmark.counts, self.study.benchmark.denominator
+        apart = np.abs(counts[self.pairs[:, 0]] - counts[self.pairs[:, 1]])
+        # No split can put more of a unit on the reused side than its items that differ.
+        per_unit = np.stack(
+            [apart[:, units.of_item == unit].sum(axis=1) for unit in range(units.count)], axis=1
+        )
+        if release.linear:
+            largest = release.chain(per_unit[:, None, :].astype(np.float64)).max()
+        else:
+            largest = 2 * release.chain.largest.max()
+        total = max(per_unit.sum(axis=1).max(), of)
+        return plan.choose_arithmetic(
+            int(largest), int(total), self.study.budgets[-1] - 1, self.block
+        )
+
+    @cached_property
+    def rows_per_call(self) -> int:
+        """Trials of one kernel call."""
+        sizes = self.layout.sizes
+        return plan.rows_per_call(
+            self.study.request.trials, slots=sum(sizes), budgets=len(self.study.budgets),
+            units=len(sizes), block=self.block, fresh=self.fresh,
+        )  # fmt: skip
+
+    def shared_bank(self, bank: int) -> attacker.SharedBank:
+        """A hash bank, by slots and candidates."""
+        request, benchmark = self.study.request, self.study.benchmark
+        items = self.layout.items[0]
+        hashes = [benchmark.prompt_hashes[item] for item in items[items >= 0]]
+        prompts = tuple(dict.fromkeys(hashes))
+        place = {prompt: index for index, prompt in enumerate(prompts)}
+        candidates = self.study.budgets[-1] - 1
+        drawn = cached_bank(prompts, routing_seed=request.bank_seed(bank), candidates=candidates)
+        padded = -(-bucket(candidates) // self.block) * self.block
+        signs = np.ones((len(items), padded), dtype=np.int8)
+        ties = np.ones(len(items), dtype=np.int8)
+        chosen = [place[h] for h in hashes]
+        signs[items >= 0, :candidates] = drawn.T[chosen]
+        ties[items >= 0] = hash_ties(prompts, request.tie_seed)[chosen]
+        return attacker.SharedBank(signs=jnp.asarray(signs), tie_signs=jnp.asarray(ties))
+
+    def fresh_bank(self, trials: np.ndarray) -> attacker.FreshBank:
+        """Routers of these trials' own."""
+        prompts = self.study.benchmark.prompt_index.astype(np.uint32)[None, :]
+        layouts = self.pair_of_trial[trials]
+        per_slot = self.layout.gather(
+            np.broadcast_to(prompts, (len(trials), prompts.size)), layouts
+        )
+        keys = trial_keys(self.study.request.seed, (Stream.ROUTER, Stream.TIE), trials)
+        return attacker.FreshBank(*keys, prompts=jnp.asarray(per_slot))
+
+    def rows(self, tally: Tally, reused: np.ndarray, trials: np.ndarray) -> kernel.Rows:
+        """The kernel's view of some trials (splits and tallies are of these trials)."""
+        benchmark = self.study.benchmark
+        a, b = self.endpoints.a[trials], self.endpoints.b[trials]
+        layouts = (
+            self.pair_of_trial[trials] if self.fresh else np.zeros(len(trials), dtype=np.int64)
+        )
+        counts, board, index = benchmark.counts, tally.board, np.arange(len(trials))
+        released = tally.rules.release.chain(board.reused.astype(np.float64))
+        history = metrics.genuine_history(tally.genuine)
         return kernel.Rows(
-            differences=jnp.asarray((counts[a] - counts[b]).astype(np.int32)),
-            reused=jnp.asarray(self.layout.gather(self.reused[trials], fill=False)),
-            static=jnp.asarray(public[index, a] - public[index, b]),
-            sums_reused=jnp.asarray((public[index, a] + public[index, b]).astype(np.float64)),
-            sums_heldout=jnp.asarray((hidden[index, a] + hidden[index, b]).astype(np.float64)),
-            best_reused=jnp.asarray(history.best_reused[trials]),
-            best_heldout=jnp.asarray(history.best_heldout[trials]),
-            gap=jnp.asarray(history.gap[trials]),
+            differences=jnp.asarray(
+                self.layout.gather((counts[a] - counts[b]).astype(np.int32), layouts)
+            ),
+            reused=jnp.asarray(self.layout.gather(reused, layouts)),
+            sums_reused=_both(board.reused, index, a, b),
+            sums_heldout=_both(board.heldout, index, a, b),
+            static=jnp.asarray(released[index, a] - released[index, b]),
+            released=_both(released, index, a, b),
+            best_reused=jnp.asarray(history.best_reused),
+            best_heldout=jnp.asarray(history.best_heldout),
+            gap=jnp.asarray(history.gap),
         )
 
-    def signs(self, bank: int) -> tuple[np.ndarray, np.ndarray]:
-        """Signs per candidate and slot, and tie signs per slot, of one bank."""
-        candidates = self.budgets[-1] - 1
-        drawn = cached_bank(
-            self.prompts, routing_seed=self.request.bank_seed(bank), candidates=candidates
+
+def _both(values: np.ndarray, index: np.ndarray, a: np.ndarray, b: np.ndarray) -> jax.Array:
+    return jnp.asarray((values[index, a] + values[index, b]).astype(np.float64))
+
+
+def prepare(study: Study) -> list[Attack]:
+    """Choose the endpoints of all trials; one `Attack` per condition.
+
+    **Errors:** `BadRequest` where no arithmetic could hold a condition's votes.
+    """
+    parts: dict[Condition, list[attacker.Endpoints]] = {c: [] for c in study.conditions}
+    trials = study.request.trials
+    for chunk in _chunks(study):
+        reused = study.splits(chunk)
+        tallies = {i: study.tally(i, reused) for i in study.units}
+        for condition in study.conditions:
+            profiles = study.profiles(tallies[condition.interface], condition.interface)
+            parts[condition].append(attacker.choose_endpoints(profiles, condition.rule))
+    attacks = [
+        Attack(
+            study,
+            condition,
+            attacker.Endpoints(
+                *(
+                    np.concatenate([getattr(p, field) for p in found])[:trials]
+                    for field in ("a", "b", "eligible")
+                ),
+                redone=sum(p.redone for p in found),
+            ),
         )
-        ties = hash_ties(self.prompts, self.request.tie_seed)
-        if not self.prompts:
-            slots = len(self.layout.items)
-            return np.ones((bucket(candidates), slots), np.int8), np.ones(slots, np.int8)
-        padded = np.ones((bucket(candidates), len(self.prompts)), dtype=np.int8)
-        padded[:candidates] = drawn
-        return padded[:, self.prompt_of_slot], ties[self.prompt_of_slot]
-
-    def arithmetic(self, rule: str, block: int) -> plan.Arithmetic:
-        """The narrowest arithmetic that is exact for every trial of a rule."""
-        pair = self.endpoints[rule]
-        largest_contrast = largest_total = 0
-        for trial in np.flatnonzero(pair.eligible):
-            apart = np.abs(
-                self.benchmark.counts[pair.a[trial]] - self.benchmark.counts[pair.b[trial]]
-            )
-            public = np.where(self.reused[trial], apart, 0)
-            per_task = np.bincount(self.benchmark.task_index, weights=public)
-            largest_contrast = max(largest_contrast, int(per_task.max()))
-            largest_total = max(largest_total, int(public.sum()), int((apart - public).sum()))
-        return plan.choose_arithmetic(largest_contrast, largest_total, self.budgets[-1] - 1, block)
+        for condition, found in parts.items()
+    ]
+    for attack in attacks:
+        attack.arithmetic  # noqa: B018  (refused before anything is computed)
+    return attacks
 
 
-def run_attack(
-    benchmark: Benchmark,
-    request: AttackRequest,
-    *,
+def run_attacks(
+    study: Study,
+    attacks: list[Attack],
     progress: Callable[[int, int], None] | None = None,
-) -> Iterator[ConditionOutcome]:
-    """Run every endpoint rule under every bank; bank 0 of a rule comes first.
+) -> Iterator[ChunkOutcome]:
+    """Run every condition under every bank, chunk by chunk of trials.
 
     **Arguments:** `progress`: called with trials done and trials in all.
-
-    **Errors:** `BadRequest` where the benchmark cannot be split or scored as asked, or no
-    arithmetic could hold the votes.
     """
-    study = Study(benchmark, request)
-    total = request.trials * len(request.endpoints) * request.banks
+    trials, banks = study.request.trials, study.request.banks
+    total = trials * len(attacks) * banks
     done = 0
-    block = plan.CANDIDATE_BLOCK.get(jax.default_backend(), 64)
-    # Refuse before anything is computed.
-    arithmetic = {rule: study.arithmetic(rule, block) for rule in request.endpoints}
-    for bank in range(request.banks):
-        signs, ties = study.signs(bank)
-        for rule in request.endpoints:
-            parts = []
-            for part in _attack_in_parts(study, rule, signs, ties, arithmetic[rule], block):
-                parts.append(part)
-                done += len(part[0])
+    for bank in range(banks):
+        shared = {}
+        if study.request.routers == "hash":
+            shared = {attack.condition: attack.shared_bank(bank) for attack in attacks}
+        for chunk in _chunks(study):
+            reused = study.splits(chunk)
+            tallies = {i: study.tally(i, reused) for i in study.units}
+            kept = np.arange(chunk[0], min(chunk[0] + len(chunk), trials))
+            for attack in attacks:
+                tally = tallies[attack.condition.interface]
+                yield _attack_chunk(
+                    attack, tally, reused, chunk, len(kept), bank, shared.get(attack.condition)
+                )
+                done += len(kept)
                 if progress:
                     progress(done, total)
-            yield ConditionOutcome(
-                rule=rule,
-                bank=bank,
-                budgets=study.budgets,
-                endpoints=study.endpoints[rule],
-                genuine=study.genuine,
-                router=metrics.RouterScores(*(np.concatenate(p) for p in zip(*parts, strict=True))),
-                arithmetic=arithmetic[rule].name,
-            )
 
 
-def _attack_in_parts(study, rule, signs, ties, arithmetic, block) -> Iterator[tuple]:
-    """Router scores of some trials at a time, each `(trials, budgets)`."""
-    trials = study.request.trials
-    sizes = study.layout.sizes
-    together = plan.rows_per_call(trials, sum(sizes), len(study.budgets), len(sizes), block)
-    board, of = study.board, study.benchmark.denominator
-    for first in range(0, trials, together):
+def _attack_chunk(attack, tally, reused, chunk, keep, bank, shared) -> ChunkOutcome:
+    """One condition on one chunk, in kernel calls of one shape."""
+    study = attack.study
+    together = plan.even_parts(len(chunk), attack.rows_per_call)
+    parts = []
+    for first in range(0, len(chunk), together):
         # The last call repeats its last trial rather than compile a shape of its own.
-        wanted = np.arange(first, first + together)
-        here = np.minimum(wanted, trials - 1)
-        with jax.enable_x64(True):
-            rows = study.rows(rule, here)
-            outcomes = kernel.attack_rows(
-                rows,
-                jnp.asarray(signs),
-                jnp.asarray(ties),
-                jnp.asarray(study.budgets, dtype=jnp.int32),
-                study.scale(),
-                sizes=sizes,
-                arithmetic=arithmetic,
-                block=block,
-            )
-            outcomes = jax.tree.map(np.asarray, outcomes)
-            sums = np.asarray(rows.sums_reused), np.asarray(rows.sums_heldout)
-        counts = (sums[0] + outcomes.reused) / 2, (sums[1] + outcomes.heldout) / 2
-        reused = scoring.overall(counts[0], study.reused_weights, board.reused_sizes, of)
-        heldout = scoring.overall(counts[1], study.heldout_weights, board.heldout_sizes, of)
-        rows_kept = int((wanted < trials).sum())
-        columns = (reused, heldout, outcomes.best_reused, outcomes.best_heldout, outcomes.gap)
-        yield tuple(column.T[:rows_kept] for column in columns)
+        here = np.minimum(np.arange(first, first + together), len(chunk) - 1)
+        parts.append(_call(attack, _take(tally, here), reused[here], chunk[here], shared))
+    counts_reused, counts_heldout, *history = (
+        np.concatenate(column)[: len(chunk)] for column in zip(*parts, strict=True)
+    )
+    router = metrics.RouterScores(
+        tally.rules.reused(counts_reused), tally.rules.heldout(counts_heldout), *history
+    )
+    ranking = study.ranking(tally, counts_reused, counts_heldout, router)
+    found = metrics.trial_metrics(tally.genuine, router, *ranking)
+    pair = attack.endpoints
+    kept = chunk[:keep]
+    return ChunkOutcome(
+        condition=attack.condition,
+        bank=bank,
+        trials=kept,
+        endpoints=attacker.Endpoints(
+            a=pair.a[kept], b=pair.b[kept], eligible=pair.eligible[kept], redone=0
+        ),
+        measured=jax.tree.map(lambda x: x[:keep], found),
+        router=jax.tree.map(lambda x: x[:keep], router),
+    )
+
+
+def _call(attack: Attack, tally: Tally, reused, trials, shared) -> tuple:
+    """Counts of final routers per unit and the history before, each `(trials, budgets, ...)`."""
+    with jax.enable_x64(True):
+        rows = attack.rows(tally, reused, trials)
+        rules = jax.tree.map(jnp.asarray, tally.rules)
+        outcomes = kernel.attack_rows(
+            rows,
+            attack.fresh_bank(trials) if shared is None else shared,
+            jnp.asarray(attack.study.budgets, dtype=jnp.int32),
+            rules,
+            sizes=attack.layout.sizes,
+            arithmetic=attack.arithmetic,
+            block=attack.block,
+        )
+        sums = np.asarray(rows.sums_reused), np.asarray(rows.sums_heldout)
+        outcomes = jax.tree.map(np.asarray, outcomes)
+    reused_counts = 0.5 * (sums[0][:, None, :] + outcomes.reused.swapaxes(0, 1))
+    heldout_counts = 0.5 * (sums[1][:, None, :] + outcomes.heldout.swapaxes(0, 1))
+    history = (outcomes.best_reused.T, outcomes.best_heldout.T, outcomes.gap.T)
+    return reused_counts, heldout_counts, *history
+
+
+def _take(tally: Tally, rows: np.ndarray) -> Tally:
+    """The tally of some of its trials; what is the same in all of them stays."""
+    trials = len(tally.board.reused)
+
+    def take(x):
+        # Of the rules' arrays only those with a trial axis have three.
+        return x[rows] if np.ndim(x) == 3 and len(x) == trials else x
+
+    return Tally(
+        units=tally.units,
+        counted=tally.counted,
+        board=jax.tree.map(lambda x: x[rows], tally.board),
+        rules=jax.tree.map(take, tally.rules),
+        released=tally.released,
+        genuine=jax.tree.map(lambda x: x[rows], tally.genuine),
+    )
+
+
+def _chunks(study: Study) -> Iterator[np.ndarray]:
+    """Trial numbers, equally many at a time; the last chunk repeats the last trial."""
+    trials = study.request.trials
+    benchmark = study.benchmark
+    together = plan.trials_per_chunk(
+        trials,
+        items=len(benchmark.items),
+        models=len(benchmark.models),
+        units=max(units.count for units in study.units.values()),
+        budgets=len(study.budgets),
+    )
+    for first in range(0, trials, together):
+        yield np.minimum(np.arange(first, first + together), trials - 1)

@@ -12,7 +12,7 @@ _COMPILE_EVENTS = (
 
 
 class Stopwatch:
-    """Wall seconds inside the block, with those that jax spent on tracing and compiling apart."""
+    """Wall seconds inside its blocks, with those that jax spent on tracing and compiling apart."""
 
     def __init__(self) -> None:
         self.total = self.compile = 0.0
@@ -23,7 +23,7 @@ class Stopwatch:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.total = time.perf_counter() - self._start
+        self.total += time.perf_counter() - self._start
         jax.monitoring.unregister_event_duration_listener(self._hear)
 
     @property

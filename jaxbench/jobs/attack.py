@@ -1,34 +1,33 @@
-"""`jaxbench attack`, and the same from Python."""
+"""The attack from Python: what `jaxbench.attack` runs and returns."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 
-from jaxbench import metrics, sources
+from jaxbench import metrics
 from jaxbench.benchmark import Benchmark
-from jaxbench.engine import ConditionOutcome, Stopwatch, run_attack
-from jaxbench.errors import BadRequest
-from jaxbench.options import AttackRequest, resolve
-from jaxbench.options.attack import JOB_OPTIONS
+from jaxbench.engine import ChunkOutcome, Condition, Stopwatch, Study, prepare, run_attacks
+from jaxbench.options import AttackRequest, Protocol, resolve
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-DEFAULT_BENCHMARK = "terminal_science"
+# Called with trials done and trials in all.
+Progress = Callable[[int, int], None]
 
 
-@dataclass(frozen=True)
-class Condition:
-    """One endpoint rule: the trials of bank 0, and the means of every bank (0 first)."""
+@dataclass
+class ConditionResult:
+    """One condition: sums over the trials of every bank (0 first), and how it was computed."""
 
-    rule: str
-    trials: pd.DataFrame
-    bank_means: tuple[pd.DataFrame, ...]
+    condition: Condition
+    coordinates: int
     arithmetic: str
     redone: int
+    banks: list[metrics.Summary]
+    tables: list[pd.DataFrame] = field(default_factory=list)
 
 
 class AttackResult:
@@ -38,7 +37,7 @@ class AttackResult:
         self,
         benchmark: Benchmark,
         request: AttackRequest,
-        conditions: list[Condition],
+        conditions: list[ConditionResult],
         watch: Stopwatch,
     ):
         self.benchmark, self.request = benchmark, request
@@ -46,15 +45,17 @@ class AttackResult:
         self._summary: pd.DataFrame | None = None
 
     def trials(self) -> pd.DataFrame:
-        """One row per condition, trial and budget (0 = no attack); scores in percentage points."""
-        return pd.concat(
-            [self._named(c.rule, c.trials) for c in self.conditions], ignore_index=True
-        )
+        """One row per condition, trial and budget (0 = no attack); scores in percentage points.
+
+        Empty with `save_trials=False`.
+        """
+        tables = [self.named(c, table) for c in self.conditions for table in c.tables]
+        return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
 
     def summary(self) -> pd.DataFrame:
         """One row per condition and budget: means over trials with 95 % bootstrap intervals.
 
-        The intervals are conditional on the router bank. With `banks` > 1 the columns
+        With hash routers the intervals are conditional on the bank; with `banks` > 1 the columns
         `_bank_mean` and `_bank_sd` show what other banks give.
         """
         if self._summary is None:
@@ -64,10 +65,11 @@ class AttackResult:
         return self._summary.copy()
 
     def first_significant_budget(self) -> dict[str, int | None]:
-        """Per endpoint rule, the first budget >= 2 with a mean selection loss surely above 0."""
+        """Per condition, the first budget >= 2 with a mean selection loss surely above 0."""
         seed = self.request.bootstrap_seed
         return {
-            c.rule: metrics.first_significant_budget(c.trials, seed=seed) for c in self.conditions
+            condition_name(c.condition): c.banks[0].first_significant_budget(seed=seed)
+            for c in self.conditions
         }
 
     def plot(self, metric: str = "selection_loss_pp") -> "Figure":
@@ -76,34 +78,30 @@ class AttackResult:
 
         return budget_figure(self.summary(), metric)
 
-    def _condition_summary(self, condition: Condition) -> pd.DataFrame:
-        table = metrics.summarise(
-            condition.trials,
-            resamples=self.request.resamples,
-            seed=self.request.bootstrap_seed,
-        )
-        if len(condition.bank_means) > 1:
-            table = pd.concat([table, metrics.bank_spread(condition.bank_means)], axis=1)
-        return self._named(condition.rule, table)
-
-    def _named(self, rule: str, table: pd.DataFrame) -> pd.DataFrame:
+    def named(self, result: ConditionResult, table: pd.DataFrame) -> pd.DataFrame:
         """The condition columns in front of a table."""
         condition = {
             "benchmark": self.benchmark.name,
-            "endpoints": rule,
-            "interface": self.request.interface[0],
+            "endpoints": result.condition.rule,
+            "interface": result.condition.interface,
             "mechanism": "none",
-            "coordinates": len(self.benchmark.tasks),
+            "coordinates": result.coordinates,
         }
         front = pd.DataFrame(condition, index=table.index)
         return pd.concat([front, table], axis=1)
 
+    def _condition_summary(self, result: ConditionResult) -> pd.DataFrame:
+        table = result.banks[0].table(
+            resamples=self.request.resamples, seed=self.request.bootstrap_seed
+        )
+        if len(result.banks) > 1:
+            spread = metrics.bank_spread([bank.means() for bank in result.banks])
+            table = pd.concat([table, spread], axis=1)
+        return self.named(result, table)
+
 
 def attack(
-    benchmark: Benchmark,
-    *,
-    progress: Callable[[int, int], None] | None = None,
-    **options: object,
+    benchmark: Benchmark, *, progress: Progress | None = None, **options: object
 ) -> AttackResult:
     """Attack a benchmark: random routers between two models and a weighted vote on the feedback.
 
@@ -112,74 +110,88 @@ def attack(
     - `benchmark`: from `jaxbench.load` or `jaxbench.read`.
     - `progress`: called with trials done and trials in all.
     - `options`: those of `jaxbench attack` (the table in the README), such as `budgets=[1, 128]`.
+      The preset is `published` for a benchmark with a published protocol, else `simulation`.
 
     **Returns:** an `AttackResult` with `.summary()`, `.trials()` and `.plot()`.
 
     **Errors:** `BadRequest` for an unknown option or value, or a benchmark that cannot be split.
     Source: "Fast but False Progress on Benchmarks with Richer Feedback" (2026); arXiv 2609.32109.
     """
-    request = resolve(options, benchmark.protocol)
-    return run(benchmark, request, progress)
+    run = AttackRun(benchmark, request_for(benchmark, options), progress)
+    for result, table in run:
+        if run.request.save_trials:
+            result.tables.append(table)
+    return run.result()
 
 
-def run(
-    benchmark: Benchmark,
-    request: AttackRequest,
-    progress: Callable[[int, int], None] | None = None,
-) -> AttackResult:
-    """Run a resolved request."""
-    tables: dict[str, pd.DataFrame] = {}
-    means: dict[str, list[pd.DataFrame]] = {rule: [] for rule in request.endpoints}
-    outcomes: dict[str, ConditionOutcome] = {}
-    with Stopwatch() as watch:
-        for outcome in run_attack(benchmark, request, progress=progress):
-            table = _table(benchmark, request, outcome)
-            means[outcome.rule].append(metrics.budget_means(table))
-            # Rows stay those of bank 0, the first of its rule.
-            tables.setdefault(outcome.rule, table)
-            outcomes.setdefault(outcome.rule, outcome)
-    conditions = [
-        Condition(
-            rule=rule,
-            trials=tables[rule],
-            bank_means=tuple(means[rule]),
-            arithmetic=outcomes[rule].arithmetic,
-            redone=outcomes[rule].endpoints.redone,
-        )
-        for rule in request.endpoints
-    ]
-    return AttackResult(benchmark, request, conditions, watch)
+def request_for(benchmark: Benchmark, options: dict[str, object]) -> AttackRequest:
+    """The request for a benchmark: its own protocol, or simulation where it has none."""
+    if benchmark.protocol is None:
+        return resolve(options, Protocol(), preset="simulation")
+    return resolve(options, benchmark.protocol)
 
 
-def _table(benchmark: Benchmark, request: AttackRequest, outcome: ConditionOutcome) -> pd.DataFrame:
-    pair = outcome.endpoints
-    return metrics.trial_table(
-        metrics.trial_metrics(outcome.genuine, outcome.router),
-        outcome.router,
-        models=benchmark.models,
-        budgets=outcome.budgets,
-        keep=request.budgets,
-        endpoints=(pair.a, pair.b),
-        eligible=pair.eligible,
-        trial=np.arange(request.trials),
-    )
+class AttackRun:
+    """An attack under way: iterate over tables of trials, then take the `result`.
 
-
-def open_benchmark(options: Mapping[str, object]) -> Benchmark:
-    """The benchmark that `benchmark=` or `path=` names.
-
-    **Errors:** `BadRequest` where both are given, or neither can be found.
+    Iterating gives the tables of bank 0, some trials at a time, with the condition that they
+    belong to; sums over all trials are kept on the way, the tables are not.
     """
-    name, path = options.get("benchmark"), options.get("path")
-    if name is not None and path is not None:
-        raise BadRequest(
-            f"benchmark={name} together with path={path}: outcomes come from one of the two"
+
+    def __init__(
+        self, benchmark: Benchmark, request: AttackRequest, progress: Progress | None = None
+    ):
+        self.request, self.progress = request, progress
+        self.watch = Stopwatch()
+        with self.watch:
+            self.study = Study(benchmark, request)
+            self.attacks = prepare(self.study)
+        self.conditions = {
+            attack.condition: ConditionResult(
+                condition=attack.condition,
+                coordinates=attack.first.rules.release.coordinates,
+                arithmetic=attack.arithmetic.name,
+                redone=attack.endpoints.redone,
+                banks=[
+                    metrics.Summary(request.trials, (0, *request.budgets))
+                    for _ in range(request.banks)
+                ],
+            )
+            for attack in self.attacks
+        }
+
+    def __iter__(self) -> Iterator[tuple[ConditionResult, pd.DataFrame]]:
+        outcomes = run_attacks(self.study, self.attacks, self.progress)
+        while True:
+            with self.watch:
+                outcome = next(outcomes, None)
+                if outcome is None:
+                    return
+                table = self._table(outcome)
+                result = self.conditions[outcome.condition]
+                result.banks[outcome.bank].add(table)
+            if outcome.bank == 0:
+                yield result, table
+
+    def result(self) -> AttackResult:
+        """What was measured."""
+        conditions = list(self.conditions.values())
+        return AttackResult(self.study.benchmark, self.request, conditions, self.watch)
+
+    def _table(self, outcome: ChunkOutcome) -> pd.DataFrame:
+        pair = outcome.endpoints
+        return metrics.trial_table(
+            outcome.measured,
+            outcome.router,
+            models=self.study.benchmark.models,
+            budgets=self.study.budgets,
+            keep=self.request.budgets,
+            endpoints=(pair.a, pair.b),
+            eligible=pair.eligible,
+            trial=outcome.trials,
         )
-    if path is not None:
-        return sources.read(str(path))
-    return sources.load(DEFAULT_BENCHMARK if name is None else str(name))
 
 
-def attack_options(options: Mapping[str, object]) -> dict[str, object]:
-    """The options of the attack itself, out of those of the command."""
-    return {name: value for name, value in options.items() if name not in JOB_OPTIONS}
+def condition_name(condition: Condition) -> str:
+    """A condition in one word."""
+    return f"{condition.rule}/{condition.interface}"

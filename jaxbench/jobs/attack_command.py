@@ -9,19 +9,33 @@ from importlib.metadata import version
 from pathlib import Path
 
 import jax
+import pyarrow as pa
+import pyarrow.parquet as pq
 import yaml
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from jaxbench import report
-from jaxbench.jobs.attack import AttackResult, attack_options, open_benchmark
-from jaxbench.jobs.attack import run as run_request
+from jaxbench import report, sources
+from jaxbench.benchmark import Benchmark
+from jaxbench.errors import BadRequest
+from jaxbench.jobs.attack import AttackResult, AttackRun, condition_name, request_for
 from jaxbench.jobs.run_directory import check_directory, default_directory, run_directory
-from jaxbench.options import AttackRequest, resolve
-from jaxbench.options.parse import boolean, text
+from jaxbench.options import AttackRequest
+from jaxbench.options.attack import JOB_OPTIONS
+from jaxbench.options.parse import boolean, show, text
 
+DEFAULT_BENCHMARK = "terminal_science"
 PACKAGES = ("jaxbench", "jax", "jaxlib", "numpy", "pandas", "equinox", "hydra-core")
 FIGURES = {"selection_loss": "selection_loss_pp", "score_gap": "score_gap_pp"}
+# Columns of trials.parquet that are not float64 (a chunk of empty ones must not change the type).
+COLUMN_TYPES = {
+    **dict.fromkeys(
+        ("benchmark", "endpoints", "interface", "mechanism", "endpoint_a", "endpoint_b",
+         "no_attack_model", "selected_model"), pa.string(),
+    ),
+    **dict.fromkeys(("coordinates", "trial", "budget"), pa.int64()),
+    "eligible": pa.bool_(),
+}  # fmt: skip
 
 
 def run(options: Mapping[str, object], command: str) -> None:
@@ -35,28 +49,57 @@ def run(options: Mapping[str, object], command: str) -> None:
     overwrite = boolean("overwrite", options.get("overwrite") or False)
     check_directory(target, overwrite)
     benchmark = open_benchmark(options)
-    request = resolve(attack_options(options), benchmark.protocol)
+    asked = {name: value for name, value in options.items() if name not in JOB_OPTIONS}
+    attack = AttackRun(benchmark, request_for(benchmark, asked))
     console = Console()
-    result = _run_with_bar(benchmark, request, console)
     with run_directory(target, overwrite) as folder:
+        _run(attack, folder, console)
+        result = attack.result()
         _write(folder, result, options, command, started)
     report.print_attack(console, result.summary(), _notes(result))
     console.print(str(target), soft_wrap=True, highlight=False, markup=False)
 
 
-def _run_with_bar(benchmark, request: AttackRequest, console: Console) -> AttackResult:
-    """Run with a bar on a terminal, quietly elsewhere."""
+def open_benchmark(options: Mapping[str, object]) -> Benchmark:
+    """The benchmark that `benchmark=` or `path=` names.
+
+    **Errors:** `BadRequest` where both are given, or neither can be found.
+    """
+    name, path = options.get("benchmark"), options.get("path")
+    if name is not None and path is not None:
+        raise BadRequest(
+            f"benchmark={show(name)} together with path={show(path)}: outcomes come from one of "
+            "the two"
+        )
+    if path is not None:
+        return sources.read(text("path", path))
+    return sources.load(DEFAULT_BENCHMARK if name is None else text("benchmark", name))
+
+
+def _run(attack: AttackRun, folder: Path, console: Console) -> None:
+    """Run with a bar on a terminal, quietly elsewhere; trials go to disk as they come."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
                TextColumn("trials"), TimeRemainingColumn())  # fmt: skip
     with Progress(
         *columns, console=console, transient=True, disable=not console.is_terminal
     ) as bar:
         task = bar.add_task("attack", total=None)
-        return run_request(
-            benchmark,
-            request,
-            lambda done, total: bar.update(task, completed=done, total=total),
-        )
+        attack.progress = lambda done, total: bar.update(task, completed=done, total=total)
+        writer = None
+        try:
+            result = attack.result()
+            for condition, table in attack:
+                if not attack.request.save_trials:
+                    continue
+                named = result.named(condition, table)
+                schema = pa.schema(
+                    [(str(c), COLUMN_TYPES.get(str(c), pa.float64())) for c in named.columns]
+                )
+                writer = writer or pq.ParquetWriter(folder / "trials.parquet", schema)
+                writer.write_table(pa.Table.from_pandas(named, schema, preserve_index=False))
+        finally:
+            if writer:
+                writer.close()
 
 
 def _write(
@@ -68,8 +111,6 @@ def _write(
 ) -> None:
     summary = result.summary()
     summary.to_csv(folder / "summary.csv", index=False)
-    if result.request.save_trials:
-        result.trials().to_parquet(folder / "trials.parquet", index=False)
     for name, metric in FIGURES.items():
         report.save_figure(result.plot(metric), folder / name)
     config = {**_plain(result.request), "benchmark": result.benchmark.name}
@@ -78,15 +119,15 @@ def _write(
     (folder / "config.yaml").write_text(
         yaml.safe_dump(config, sort_keys=False, allow_unicode=True), encoding="utf-8"
     )
-    record = _record(result, command, started)
-    text = json.dumps(record, indent=2, ensure_ascii=False) + "\n"
-    (folder / "run.json").write_text(text, encoding="utf-8")
+    record = json.dumps(_record(result, command, started), indent=2, ensure_ascii=False)
+    (folder / "run.json").write_text(record + "\n", encoding="utf-8")
 
 
 def _record(result: AttackResult, command: str, started: float) -> dict:
     """`run.json`: what is needed to repeat the run, and what it took."""
-    request, benchmark, watch = result.request, result.benchmark, result.watch
+    benchmark, watch = result.benchmark, result.watch
     device = jax.devices()[0]
+    significant = result.first_significant_budget()
     return {
         "job": "attack",
         "command": command,
@@ -99,23 +140,17 @@ def _record(result: AttackResult, command: str, started: float) -> dict:
             "denominator": benchmark.denominator,
             "provenance": list(benchmark.provenance),
         },
-        "seeds": {
-            "split_seed_base": request.split_seed_base,
-            "routing_seeds": [request.bank_seed(b) for b in range(request.banks)],
-            "tie_seed": request.tie_seed,
-            "bootstrap_seed": request.bootstrap_seed,
-        },
+        "seeds": _seeds(result.request),
         "conditions": {
-            condition.rule: {
-                "eligible_trials": int(condition.trials.query("budget == 0")["eligible"].sum()),
-                "attempted_trials": request.trials,
-                "arithmetic": condition.arithmetic,
-                "endpoints_decided_in_fractions": condition.redone,
-                "first_significant_budget": first,
+            condition_name(c.condition): {
+                "coordinates": c.coordinates,
+                "eligible_trials": c.banks[0].eligible,
+                "attempted_trials": result.request.trials,
+                "arithmetic": c.arithmetic,
+                "endpoints_decided_in_fractions": c.redone,
+                "first_significant_budget": significant[condition_name(c.condition)],
             }
-            for condition, first in zip(
-                result.conditions, result.first_significant_budget().values(), strict=True
-            )
+            for c in result.conditions
         },
         "versions": {package: version(package) for package in PACKAGES},
         "python": sys.version.split()[0],
@@ -126,31 +161,44 @@ def _record(result: AttackResult, command: str, started: float) -> dict:
     }  # fmt: skip
 
 
+def _seeds(request: AttackRequest) -> dict[str, object]:
+    """The seeds that this run drew from."""
+    seeds: dict[str, object] = {"bootstrap_seed": request.bootstrap_seed}
+    if "prng" in (request.routers, request.split):
+        seeds["seed"] = request.seed
+    if request.split == "hash":
+        seeds["split_seed_base"] = request.split_seed_base
+    if request.routers == "hash":
+        seeds["routing_seeds"] = [request.bank_seed(b) for b in range(request.banks)]
+        seeds["tie_seed"] = request.tie_seed
+    return seeds
+
+
 def _plain(request: AttackRequest) -> dict[str, object]:
-    """A request as plain YAML values."""
+    """The options of a request as plain YAML values that repeat it."""
     values: dict[str, object] = {}
     for name, value in vars(request).items():
+        if name == "endpoints_given":
+            continue
         if isinstance(value, tuple):
             values[name] = list(value)
         elif isinstance(value, bool | int | str):
             values[name] = value
         else:
-            values[name] = str(value)
+            values[name] = "exact" if value is None else str(value)
     return values
 
 
 def _notes(result: AttackResult) -> list[str]:
     """Sentences under the table."""
     watch, request = result.watch, result.request
-    notes = []
-    for condition in result.conditions:
-        first = condition.trials[condition.trials["budget"] == 0]
-        if not first["eligible"].any():
-            notes.append(
-                f"{condition.rule}: no trial was eligible (the public frontier never had two "
-                "models), so there is nothing to attack"
-            )
-    if request.banks == 1:
+    notes = [
+        f"{condition_name(c.condition)}: no trial was eligible (the endpoint rule never found two "
+        "models), so there is nothing to attack"
+        for c in result.conditions
+        if not c.banks[0].eligible
+    ]
+    if request.routers == "hash" and request.banks == 1:
         notes.append(
             "Intervals are over trials, given one router bank; other banks can differ by more "
             "(banks=64 shows by how much)."

@@ -3,41 +3,80 @@
 A router is a sign per item, +1 for endpoint A. Its count on a set of items is
 `(A + B + sum_i sign_i * (a_i - b_i)) / 2`: only the last sum, its *contrast*, needs the signs.
 In scores a contrast is twice the router's score less those of A and B, so it is released exactly
-when the task score is.
+when the score is.
 """
 
 from collections.abc import Sequence
 
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Bool, Num
+from jaxtyping import Array, Bool, Float64, Num
+
+from jaxbench.benchmark.scoring import Overall
+from jaxbench.leaderboard.interface import Release
 
 
 def candidate_contrasts(
-    differences: Num[Array, "rows slots"], signs: Num[Array, "candidates slots"]
+    differences: Num[Array, "rows slots"], signs: Num[Array, "*rows slots candidates"]
 ) -> Num[Array, "rows candidates"]:
-    """Contrast of every candidate on the items whose endpoint `differences` are given."""
-    return jnp.dot(
+    """Contrast of every candidate on the items whose endpoint `differences` are given.
+
+    `signs` are shared by all rows or have a leading axis of rows.
+    """
+    shared = signs.ndim == 2
+    return jnp.einsum(
+        "rs,sc->rc" if shared else "rs,rsc->rc",
         differences,
-        signs.T,
+        signs,
         precision=lax.Precision.HIGHEST,
         preferred_element_type=differences.dtype,
     )
 
 
 def router_contrasts(
-    differences: Num[Array, "rows slots"], to_a: Bool[Array, "rows slots"], sizes: Sequence[int]
-) -> Num[Array, "rows coordinates"]:
-    """Contrast of one router per row on every coordinate (consecutive blocks of `sizes`).
+    differences: Num[Array, "rows slots"], to_a: Bool[Array, "rows slots"], units: Sequence[slice]
+) -> Num[Array, "rows units"]:
+    """Contrast of one router per row on every unit (its slots).
 
     Added in int64, which needs `jax.enable_x64(True)`: counts over a fine grid pass 2^31.
     """
     signed = jnp.where(to_a, differences, -differences)
-    starts = [sum(sizes[:c]) for c in range(len(sizes))]
-    return jnp.stack(
-        [
-            jnp.sum(signed[:, start : start + size], axis=1, dtype=jnp.int64)
-            for start, size in zip(starts, sizes, strict=True)
-        ],
-        axis=1,
-    )
+    parts = [jnp.sum(signed[:, slots], axis=1, dtype=jnp.int64) for slots in units]
+    return jnp.stack(parts, axis=1)
+
+
+def released_contrasts(
+    release: Release,
+    contrasts: Sequence[Num[Array, "rows candidates"]],
+    sums: Float64[Array, "rows units"],
+    endpoints: Float64[Array, "rows coordinates"],
+) -> list[Num[Array, "rows candidates"]]:
+    """Contrast of released numbers on every coordinate: twice the candidate's less A's and B's.
+
+    **Arguments:** `contrasts` of counts per unit; `sums`: counts of A plus B per unit;
+    `endpoints`: released numerators of A plus those of B per coordinate.
+    """
+    if release.plain:
+        return [contrasts[units[0]] for units in release.units]
+    stacked = jnp.stack([c.astype(jnp.float64) for c in contrasts], axis=2)
+    if release.linear:
+        released = release.chain(stacked, jnp)
+    else:
+        counts = 0.5 * (sums[:, None, :] + stacked)
+        released = 2.0 * release.chain(counts, jnp) - endpoints[:, None, :]
+    return [released[:, :, c].astype(contrasts[0].dtype) for c in range(release.coordinates)]
+
+
+def candidate_scores(
+    overall: Overall,
+    contrasts: Sequence[Num[Array, "rows candidates"]],
+    sums: Float64[Array, "rows units"],
+) -> Float64[Array, "rows candidates"]:
+    """Overall scores of candidates, from contrasts per unit (or their total, if that is enough)."""
+    if overall.total:
+        # The counts are added as the whole numbers they are; one conversion serves all units.
+        contrast = sum(contrasts[1:], start=contrasts[0]).astype(jnp.float64)
+        counts = 0.5 * (jnp.sum(sums, axis=1, keepdims=True) + contrast)
+        return counts * overall.coefficients[:, 0, :]
+    stacked = jnp.stack([c.astype(jnp.float64) for c in contrasts], axis=2)
+    return overall(0.5 * (sums[:, None, :] + stacked), jnp)

@@ -1,9 +1,12 @@
 """What a trial is worth, and summaries over trials."""
 
+from jaxbench.metrics.ranking import PoolValues as PoolValues
+from jaxbench.metrics.ranking import by_score as by_score
+from jaxbench.metrics.ranking import by_win_rate as by_win_rate
+from jaxbench.metrics.ranking import half_wins as half_wins
+from jaxbench.metrics.summary import METRICS as METRICS
+from jaxbench.metrics.summary import Summary as Summary
 from jaxbench.metrics.summary import bank_spread as bank_spread
-from jaxbench.metrics.summary import budget_means as budget_means
-from jaxbench.metrics.summary import first_significant_budget as first_significant_budget
-from jaxbench.metrics.summary import summarise as summarise
 from jaxbench.metrics.table import FINAL_ROUTER as FINAL_ROUTER
 from jaxbench.metrics.table import trial_table as trial_table
 from jaxbench.metrics.trial import GenuineScores as GenuineScores

@@ -32,48 +32,68 @@ FAMILY_RESAMPLES = 100_000
 SMALLEST_LOSS_PP = 1e-10
 
 
-def _cube(trials: pd.DataFrame, columns: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Values `(trials, budgets, columns)` and which of them count, from a trial table."""
-    budgets = trials["budget"].nunique()
-    values = trials[list(columns)].to_numpy(dtype=np.float64)
-    values = values.reshape(-1, budgets, len(columns))
-    attempted = trials["budget"].to_numpy().reshape(-1, budgets) == 0
-    counts = trials["eligible"].to_numpy(dtype=bool).reshape(-1, budgets) | attempted
-    return values, counts[:, :, None] & ~np.isnan(values)
+class Summary:
+    """Sums of every metric over the trials of one condition, filled some trials at a time.
 
+    Budget 0 counts every trial, the others only eligible ones. What is held does not grow with
+    the trials above 10,000 (`stats.TrialSums`).
 
-def summarise(trials: pd.DataFrame, *, resamples: int, seed: int) -> pd.DataFrame:
-    """Mean, `_low` and `_high` (95 %) of every metric, one row per budget.
-
-    **Arguments:** `trials`: the table of one condition, sorted by trial and budget; budget 0
-    counts every trial, the others only eligible ones. Without an eligible trial the numbers of
-    a row are empty.
+    **Arguments:** `trials`: how many there will be; `budgets`: those of the tables, 0 first.
     """
-    values, valid = _cube(trials, METRICS)
-    count, budgets, columns = values.shape
-    flat, counted = values.reshape(count, -1), valid.reshape(count, -1)
-    mean = stats.means(values, valid)
-    low, high = stats.percentile_interval(
-        stats.resampled_means(flat, counted, resamples=resamples, seed=seed)
-    )
-    ends = {"_low": low.reshape(budgets, columns), "_high": high.reshape(budgets, columns)}
-    eligible = trials["eligible"].to_numpy(dtype=bool).reshape(count, budgets)[:, 0].sum()
-    budget = trials["budget"].to_numpy()[:budgets]
-    table: dict[str, object] = {
-        "budget": budget,
-        "eligible_trials": np.where(budget == 0, count, eligible),
-        "attempted_trials": count,
-    }
-    for index, name in enumerate(METRICS):
-        table[name] = mean[:, index]
-        table |= {f"{name}{end}": values[:, index] for end, values in ends.items()}
-    return pd.DataFrame(table)
 
+    def __init__(self, trials: int, budgets: Sequence[int]):
+        self.trials, self.budgets = trials, np.array(budgets)
+        self.eligible = 0
+        self._sums = stats.TrialSums(trials, len(budgets) * len(METRICS))
 
-def budget_means(trials: pd.DataFrame) -> pd.DataFrame:
-    """The mean of every metric, one row per budget, as in `summarise` but without intervals."""
-    values, valid = _cube(trials, METRICS)
-    return pd.DataFrame(stats.means(values, valid), columns=list(METRICS))
+    def add(self, table: pd.DataFrame) -> None:
+        """Add a table of consecutive trials, sorted by trial and budget."""
+        budgets = len(self.budgets)
+        values = table[list(METRICS)].to_numpy(dtype=np.float64).reshape(-1, budgets, len(METRICS))
+        eligible = table["eligible"].to_numpy(dtype=bool).reshape(-1, budgets)
+        counts = (eligible | (self.budgets == 0))[:, :, None] & ~np.isnan(values)
+        self.eligible += int(eligible[:, 0].sum())
+        first = int(table["trial"].iloc[0])
+        count = len(values)
+        self._sums.add(first, values.reshape(count, -1), counts.reshape(count, -1))
+
+    def means(self) -> pd.DataFrame:
+        """The mean of every metric, one row per budget; empty where no trial counts."""
+        means = self._sums.means().reshape(len(self.budgets), -1)
+        return pd.DataFrame(means, columns=list(METRICS))
+
+    def table(self, *, resamples: int, seed: int) -> pd.DataFrame:
+        """Mean, `_low` and `_high` (95 %) of every metric, one row per budget."""
+        resampled = self._sums.resampled_means(resamples=resamples, seed=seed)
+        low, high = (
+            end.reshape(len(self.budgets), -1) for end in stats.percentile_interval(resampled)
+        )
+        table: dict[str, object] = {
+            "budget": self.budgets,
+            "eligible_trials": np.where(self.budgets == 0, self.trials, self.eligible),
+            "attempted_trials": self.trials,
+        }
+        for index, (name, mean) in enumerate(self.means().items()):
+            table |= {str(name): mean, f"{name}_low": low[:, index], f"{name}_high": high[:, index]}
+        return pd.DataFrame(table)
+
+    def first_significant_budget(self, *, seed: int) -> int | None:
+        """The smallest budget >= 2 whose mean selection loss is surely above zero, or None.
+
+        One-sided basic lower bounds at error 0.05 / (number of budgets tested), 100,000 resamples
+        (spec: attack, section 7).
+        """
+        tested = np.flatnonzero(self.budgets >= 2)
+        if not len(tested) or not self.eligible:
+            return None
+        losses = self._sums.only(tested * len(METRICS) + METRICS.index("selection_loss_pp"))
+        resampled = losses.resampled_means(resamples=FAMILY_RESAMPLES, seed=seed)
+        # A resample without any eligible trial has no mean; it cannot speak for a loss.
+        resampled = resampled[~np.isnan(resampled).any(axis=1)]
+        error = FAMILY_ERROR / len(tested)
+        bound = stats.basic_lower_bound(losses.means(), resampled, error)
+        passed = self.budgets[tested][bound > SMALLEST_LOSS_PP]
+        return int(passed[0]) if len(passed) else None
 
 
 def bank_spread(bank_means: Sequence[pd.DataFrame]) -> pd.DataFrame:
@@ -85,25 +105,3 @@ def bank_spread(bank_means: Sequence[pd.DataFrame]) -> pd.DataFrame:
         table[f"{name}_bank_mean"] = middle[:, index]
         table[f"{name}_bank_sd"] = spread[:, index]
     return pd.DataFrame(table, index=range(middle.shape[0]))
-
-
-def first_significant_budget(trials: pd.DataFrame, *, seed: int) -> int | None:
-    """The smallest budget >= 2 whose mean selection loss is surely above zero, or None.
-
-    One-sided basic lower bounds at error 0.05 / (number of budgets tested), 100,000 resamples
-    (spec: attack, section 7).
-    """
-    budgets = np.sort(trials["budget"].unique())
-    tested = np.flatnonzero(budgets >= 2)
-    values, valid = _cube(trials, ("selection_loss_pp",))
-    values, valid = values[:, tested, 0], valid[:, tested, 0]
-    if not len(tested) or not valid.any():
-        return None
-    resampled = stats.resampled_means(values, valid, resamples=FAMILY_RESAMPLES, seed=seed)
-    # A resample without any eligible trial has no mean; it cannot speak for a loss.
-    resampled = resampled[~np.isnan(resampled).any(axis=1)]
-    bound = stats.basic_lower_bound(
-        stats.means(values, valid), resampled, FAMILY_ERROR / len(tested)
-    )
-    passed = budgets[tested][bound > SMALLEST_LOSS_PP]
-    return int(passed[0]) if len(passed) else None

@@ -10,6 +10,8 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Bool, Float64, Int
 
+from jaxbench.metrics.ranking import PoolValues
+
 DECIMALS = 10
 
 
@@ -69,30 +71,41 @@ def genuine_history(scores: GenuineScores) -> History:
     return History(best_reused[:, -1], best_heldout[:, -1], gap)
 
 
-def public_winner(scores: GenuineScores) -> Int[np.ndarray, " trials"]:
-    """The model with the smallest loss on the reused items, the first by name among equals."""
-    return np.argmin(_losses(scores.reused), axis=1)
+def trial_metrics(
+    genuine: GenuineScores, router: RouterScores, public: PoolValues, hidden: PoolValues
+) -> TrialMetrics:
+    """Every metric of every trial and budget; the pool is the genuine models and the router.
 
-
-def trial_metrics(genuine: GenuineScores, router: RouterScores) -> TrialMetrics:
-    """Every metric of every trial and budget; the pool is the genuine models and the router."""
+    **Arguments:** scores, in which losses and gaps are measured, and what rows are ranked by on
+    the reused (`public`) and held-out (`hidden`) side.
+    """
     trials = np.arange(len(genuine.reused))
-    winner = public_winner(genuine)
-    public, hidden = _losses(genuine.reused), _losses(genuine.heldout)
-    router_public, router_hidden = _losses(router.reused), _losses(router.heldout)
+    column = trials[:, None]
+    # argmin takes the first by name among equals.
+    winner = np.argmin(_losses(public.before), axis=1)
+    losses, router_losses = _losses(public.genuine), _losses(public.router)
+    best = np.broadcast_to(np.argmin(losses, axis=2), router_losses.shape)
+    chosen = router_losses < losses.min(axis=2)
+    selected = np.where(chosen, -1, best)
 
-    chosen = router_public < public[trials, winner][:, None]
-    selected = np.where(chosen, -1, winner[:, None])
+    def of_selected(models: np.ndarray, routers: np.ndarray) -> np.ndarray:
+        return np.where(chosen, routers, models[column, best])
+
     before = genuine.heldout[trials, winner]
-    selected_heldout = np.where(chosen, router.heldout, before[:, None])
-    selected_reused = np.where(chosen, router.reused, genuine.reused[trials, winner][:, None])
+    selected_heldout = of_selected(genuine.heldout, router.heldout)
 
     # Rank 1 is best; a row is behind every row with a smaller loss.
-    winner_hidden = hidden[trials, winner][:, None]
-    ahead_of_winner = np.sum(hidden < winner_hidden, axis=1)[:, None]
-    rank_winner = 1 + ahead_of_winner + (router_hidden < winner_hidden)
-    rank_reused = 1 + np.sum(public[:, None, :] < router_public[:, :, None], axis=2)
-    rank_heldout = 1 + np.sum(hidden[:, None, :] < router_hidden[:, :, None], axis=2)
+    hidden_losses, router_hidden = _losses(hidden.genuine), _losses(hidden.router)
+    rank_reused = 1 + np.sum(losses < router_losses[:, :, None], axis=2)
+    rank_heldout = 1 + np.sum(hidden_losses < router_hidden[:, :, None], axis=2)
+    pool = np.broadcast_to(hidden_losses, (*router_hidden.shape, hidden_losses.shape[2]))
+
+    def genuine_rank(model: np.ndarray) -> np.ndarray:
+        mine = np.take_along_axis(pool, model[:, :, None], axis=2)
+        return 1 + np.sum(pool < mine, axis=2) + (router_hidden < mine[:, :, 0])
+
+    rank_before = genuine_rank(np.broadcast_to(winner[:, None], best.shape))
+    rank_after = np.where(chosen, rank_heldout, genuine_rank(best))
 
     best_reused = np.maximum(router.best_reused, router.reused)
     best_heldout = np.maximum(router.best_heldout, router.heldout)
@@ -103,12 +116,12 @@ def trial_metrics(genuine: GenuineScores, router: RouterScores) -> TrialMetrics:
         score_gap=np.maximum(router.gap, np.abs(best_reused - best_heldout)),
         genuine_gap=genuine_history(genuine).gap,
         false_winner=(rank_reused == 1) & (rank_heldout > 1),
-        rank_drop=np.where(chosen, rank_heldout - rank_winner, 0),
+        rank_drop=rank_after - rank_before,
         rank_reused=rank_reused,
         rank_heldout=rank_heldout,
         no_attack_reused=genuine.reused[trials, winner],
         no_attack_heldout=before,
-        selected_reused=selected_reused,
+        selected_reused=of_selected(genuine.reused, router.reused),
         selected_heldout=selected_heldout,
         heldout_regret=genuine.heldout.max(axis=1)[:, None] - router.heldout,
     )

@@ -15,17 +15,26 @@ JOB_OPTIONS = ("benchmark", "path", "out", "overwrite")
 
 @dataclass(frozen=True)
 class AttackRequest:
-    """Every option of an attack with its value; fields bear the option names."""
+    """Every option of an attack with its value; fields bear the option names.
+
+    `precision` is None for exact scores. `endpoints_given` says whether the user
+    chose the endpoint rules (see `endpoint_rules`).
+    """
 
     preset: str
     trials: int
     budgets: tuple[int, ...]
+    seed: int
     split: str
     split_seed_base: int
     holdout_fraction: Fraction
+    min_task_items: int
     scoring: str
+    precision: int | None
     interface: tuple[str, ...]
+    group_seed: str
     endpoints: tuple[str, ...]
+    endpoint_view: str
     routers: str
     routing_seed: str
     tie_seed: str
@@ -33,10 +42,32 @@ class AttackRequest:
     resamples: int
     bootstrap_seed: int
     save_trials: bool
+    endpoints_given: bool
 
     def bank_seed(self, bank: int) -> str:
         """The routing seed of a bank; bank 0 is the one whose rows are reported."""
         return self.routing_seed if bank == 0 else f"{self.routing_seed}-bank{bank}"
+
+    def endpoint_rules(self, interface: str) -> tuple[str, ...]:
+        """The endpoint rules under an interface.
+
+        No frontier of one number has two models, so where a rule would see one number and the
+        user did not choose, it is `public_top5`.
+        """
+        one_number = interface == "aggregate" or interface.split(":")[:2] == ["groups", "1"]
+        if one_number and self.endpoint_view == "released" and not self.endpoints_given:
+            return ("public_top5",)
+        return self.endpoints
+
+
+SIMULATION = Protocol(trials=1000, budgets=(1, 2, 4, 8, 16, 32, 64, 128))
+# Options that another choice switches off: option -> (the choice, its value that needs the option).
+NEEDS = {
+    "split_seed_base": ("split", "hash"),
+    "routing_seed": ("routers", "hash"),
+    "tie_seed": ("routers", "hash"),
+    "banks": ("routers", "hash"),
+}
 
 
 def check_name(name: str) -> None:
@@ -52,11 +83,13 @@ def check_name(name: str) -> None:
     raise BadRequest(f"unknown option {name!r}; {nearest(name, [o.name for o in built_options()])}")
 
 
-def resolve(given: Mapping[str, object], protocol: Protocol) -> AttackRequest:
+def resolve(
+    given: Mapping[str, object], protocol: Protocol, *, preset: str = "published"
+) -> AttackRequest:
     """Check the options that were given and fill in the others from preset and protocol.
 
     **Arguments:** `given`: option names to values (None: not given); `protocol`: the published
-    protocol of the benchmark, or the defaults.
+    protocol of the benchmark, or the defaults; `preset`: the preset where none is given.
 
     **Errors:** `BadRequest` naming the option, what was found and what was expected.
     """
@@ -75,23 +108,58 @@ def resolve(given: Mapping[str, object], protocol: Protocol) -> AttackRequest:
     def number(name: str, default: int, least: int | None = None) -> int:
         return parse.integer(name, asked.get(name, default), least)
 
-    return AttackRequest(
-        preset=word("preset", "published"),
-        trials=number("trials", protocol.trials, 1),
-        budgets=parse.budgets("budgets", asked.get("budgets", protocol.budgets)),
-        split=word("split", "hash"),
-        split_seed_base=number("split_seed_base", protocol.split_seed_base),
+    preset = word("preset", preset)
+    simulation = preset == "simulation"
+    card = SIMULATION if simulation else protocol
+    seed = number("seed", 0, 0)
+    routers = word("routers", "prng" if simulation else "hash")
+    request = AttackRequest(
+        preset=preset,
+        trials=number("trials", card.trials, 1),
+        budgets=parse.budgets("budgets", asked.get("budgets", card.budgets)),
+        seed=seed,
+        split=word("split", routers if simulation else "hash"),
+        split_seed_base=number("split_seed_base", card.split_seed_base),
         holdout_fraction=parse.fraction(
-            "holdout_fraction", asked.get("holdout_fraction", protocol.holdout_fraction)
+            "holdout_fraction", asked.get("holdout_fraction", card.holdout_fraction)
         ),
-        scoring=word("scoring", protocol.scoring),
+        min_task_items=number("min_task_items", card.min_task_items, 1),
+        scoring=word("scoring", card.scoring),
+        precision=parse.precision("precision", asked.get("precision", card.precision)),
         interface=words("interface", "task"),
-        endpoints=words("endpoints", protocol.endpoints),
-        routers=word("routers", "hash"),
-        routing_seed=parse.text("routing_seed", asked.get("routing_seed", protocol.routing_seed)),
-        tie_seed=parse.text("tie_seed", asked.get("tie_seed", protocol.tie_seed)),
+        group_seed=parse.text("group_seed", asked.get("group_seed", "jaxbench")),
+        endpoints=words("endpoints", card.endpoints),
+        endpoint_view=word("endpoint_view", "released"),
+        routers=routers,
+        routing_seed=parse.text("routing_seed", asked.get("routing_seed", card.routing_seed)),
+        tie_seed=parse.text("tie_seed", asked.get("tie_seed", card.tie_seed)),
         banks=number("banks", 1, 1),
         resamples=number("resamples", 2000, 1),
-        bootstrap_seed=number("bootstrap_seed", 2026081900, 0),
+        bootstrap_seed=number("bootstrap_seed", seed if simulation else 2026081900, 0),
         save_trials=parse.boolean("save_trials", asked.get("save_trials", True)),
+        endpoints_given="endpoints" in asked,
     )
+    _check_idle(request, asked)
+    return request
+
+
+def _check_idle(request: AttackRequest, asked: Mapping[str, object]) -> None:
+    """Refuse an option that the other choices switch off, and numbers that no counter holds."""
+    for name, (choice, value) in NEEDS.items():
+        found = getattr(request, choice)
+        if name in asked and found != value:
+            raise BadRequest(
+                f"{name} means nothing under {choice}={found}; it needs {choice}={value}"
+            )
+    if "group_seed" in asked and not any(i.startswith("groups") for i in request.interface):
+        raise BadRequest("group_seed means nothing without interface=groups:D")
+    hashed = request.routers == "hash" and request.split == "hash"
+    if "seed" in asked and hashed and request.preset == "published":
+        raise BadRequest(
+            "seed means nothing under routers=hash and split=hash; use routing_seed and "
+            "split_seed_base, or preset=simulation"
+        )
+    if request.seed >= 2**64:
+        raise BadRequest(f"seed={request.seed}: expected at most 2^64 - 1")
+    if request.trials > 2**32:
+        raise BadRequest(f"trials={request.trials}: expected at most 2^32, the trials of one seed")

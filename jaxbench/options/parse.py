@@ -64,12 +64,26 @@ def budgets(name: str, value: object) -> tuple[int, ...]:
     return numbers
 
 
+def precision(name: str, value: object) -> int | None:
+    """`exact` (None), or a number of decimals of the released fraction."""
+    if value is None or value == "exact":
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 9:
+        raise BadRequest(
+            f"{name}={show(value)}: expected exact, or decimals of the released fraction (0 to 9; "
+            "3 is 0.1 pp)"
+        )
+    return value
+
+
 def choice(name: str, value: object, known: Sequence[str], built: Sequence[str]) -> str:
     """One of the known words that this version has."""
-    word = str(value)
-    if word in built:
+    word = show(value)
+    kind, colon, _ = word.partition(":")
+    # `groups:D` stands for every word of its kind.
+    if word in built or (colon and any(b.startswith(kind + colon) for b in built)):
         return word
-    if word.split(":")[0] in {k.split(":")[0] for k in known}:
+    if kind in {k.split(":")[0] for k in known} - {b.split(":")[0] for b in built}:
         raise BadRequest(f"{name}={word} is not built yet; built: {', '.join(built)}")
     raise unknown(f"value of {name}", word, known)
 

@@ -1,57 +1,78 @@
 """The options of `jaxbench attack`: one table behind the checks, `--help` and the README."""
 
 from dataclasses import dataclass
+from textwrap import fill
 
 
 @dataclass(frozen=True)
 class Option:
-    """One option: its defaults under the preset, what it takes, what it means.
+    """One option: its default under each preset, what it takes, what it means.
 
     `built` is False for an option that has its name already but is not built yet; it is refused.
     """
 
     name: str
-    default: str
+    published: str
+    simulation: str
     values: str
     meaning: str
     built: bool = True
 
 
 ATTACK = (
-    Option("benchmark", "`terminal_science`", "a bundled name",
+    Option("benchmark", "`terminal_science`", "the same", "a bundled name",
            "where outcomes come from; not together with `path`"),
-    Option("path", "", "a folder", "your own outcomes: `items.parquet` and `scores.parquet`"),
-    Option("preset", "`published`", "`published`",
-           "the defaults of this table; `card` is the benchmark's own published protocol"),
-    Option("trials", "card (250), 250", "integer >= 1", "random splits"),
-    Option("budgets", "card ([1,2,4,...,2048]), the same", "rising integers >= 1",
-           "submissions k; row 0 (no attack) is always there"),
-    Option("split", "`hash`", "`hash`", "how items are split into reused and held out"),
-    Option("split_seed_base", "card (202609230000), 0", "integer", "trial t takes base + t"),
-    Option("holdout_fraction", "card (2/3), 2/3", "exact fraction in (0, 1)",
+    Option("path", "", "", "a folder",
+           "your own outcomes: `items.parquet` and `scores.parquet`"),
+    Option("preset", "default without `path`", "default with `path`", "`published`, `simulation`",
+           "the defaults of this table"),
+    Option("trials", "card (250), 250", "1000", "integer >= 1", "random splits"),
+    Option("budgets", "card ([1,2,4,...,2048]), the same", "[1,2,4,...,128]",
+           "rising integers >= 1", "submissions k; row 0 (no attack) is always there"),
+    Option("seed", "0", "0", "integer >= 0",
+           "root of every prng draw: routers, splits, ties, bootstrap"),
+    Option("split", "`hash`", "as `routers`", "`hash`, `prng`",
+           "how items are split: the published hash order, or fresh words of `seed`"),
+    Option("split_seed_base", "card (202609230000), 0", "0", "integer",
+           "`split=hash`: trial t takes base + t"),
+    Option("holdout_fraction", "card (2/3), 2/3", "2/3", "exact fraction in (0, 1)",
            "share held out of every task"),
-    Option("scoring", "card (`item_mean`), `item_mean`",
-           "`item_mean`, `equal_task`, `equal_category`", "what the overall score is the mean of"),
-    Option("interface", "`task`", "`task`", "what is released: the score of every task"),
-    Option("endpoints", "card (`top5`), `top5`", "`top5`, `full_frontier`, or a list",
+    Option("min_task_items", "card (1), 1", "1", "integer >= 1",
+           "tasks with fewer items become one coordinate `other`"),
+    Option("scoring", "card (`item_mean`), `item_mean`", "`item_mean`",
+           "`item_mean`, `equal_task`, `equal_category`, `chance_normalised`, `mean_win_rate`",
+           "what the overall score is the mean of"),
+    Option("precision", "card (`exact`), `exact`", "`exact`", "`exact`, N",
+           "decimals of the released fraction (3 = 0.1 pp)"),
+    Option("interface", "`task`", "`task`",
+           "`task`, `category`, `aggregate`, `groups:D[:P]`, or a list",
+           "what is released; D groups of tasks, partition P (0); a list is one condition each"),
+    Option("group_seed", "`jaxbench`", "`jaxbench`", "text",
+           "`groups`: text of the hash order of tasks (published: `livebench-bandwidth-v1`)"),
+    Option("endpoints", "card (`top5`), as beside",
+           "`top5`; `public_top5` if the rule sees one number",
+           "`top5`, `full_frontier`, `public_top5`, `non_leading`, or a list",
            "which two models are mixed; a list is one condition each"),
-    Option("routers", "`hash`", "`hash`", "one published bank for all trials"),
-    Option("routing_seed", "card (`science-bank0-20260923`), `jaxbench`", "text",
-           "seed of the bank"),
-    Option("tie_seed", "card (`science-ties0-20260923`), `jaxbench`", "text",
-           "seed of the signs that break tied votes"),
-    Option("banks", "1", "integer >= 1",
-           "repeat over router banks: bank b >= 1 has seed `{routing_seed}-bank{b}`; rows stay "
-           "those of bank 0 and gain `banks` and, per metric, `_bank_mean`, `_bank_sd`"),
-    Option("resamples", "2000", "integer >= 1", "bootstrap resamples over trials"),
-    Option("bootstrap_seed", "2026081900", "integer >= 0", "seed of the bootstrap"),
-    Option("save_trials", "true", "true, false", "write `trials.parquet`"),
-    Option("out", "`runs/attack-DATE-TIME`", "a folder", "the run directory"),
-    Option("overwrite", "false", "true, false", "replace the results of another run in `out`"),
-    *(Option(name, "", "", "", built=False) for name in (
-        "seed", "min_task_items", "reused_items", "precision", "group_seed", "extra_overall",
-        "endpoint_view", "submitter", "decoder", "mechanism", "state", "on", "clip", "simulator",
-        "format", "score", "items", "missing", "anonymise", "device", "log",
+    Option("endpoint_view", "`released`", "`released`", "`released`, `tasks`",
+           "what that rule sees: the interface's numbers, or all task scores"),
+    Option("routers", "`hash`", "`prng`", "`hash`, `prng`",
+           "one published bank for all trials, or fresh routers in every trial"),
+    Option("routing_seed", "card (`science-bank0-20260923`), `jaxbench`", "`jaxbench`", "text",
+           "`routers=hash`: seed of the bank"),
+    Option("tie_seed", "card (`science-ties0-20260923`), `jaxbench`", "`jaxbench`", "text",
+           "`routers=hash`: seed of the signs that break tied votes"),
+    Option("banks", "1", "1", "integer >= 1",
+           "`routers=hash`: repeat over banks; bank b >= 1 has seed `{routing_seed}-bank{b}`; rows "
+           "stay those of bank 0 and gain `banks` and, per metric, `_bank_mean`, `_bank_sd`"),
+    Option("resamples", "2000", "2000", "integer >= 1", "bootstrap resamples over trials"),
+    Option("bootstrap_seed", "2026081900", "`seed`", "integer >= 0", "seed of the bootstrap"),
+    Option("save_trials", "true", "true", "true, false", "write `trials.parquet`"),
+    Option("out", "`runs/attack-DATE-TIME`", "the same", "a folder", "the run directory"),
+    Option("overwrite", "false", "false", "true, false",
+           "replace the results of another run in `out`"),
+    *(Option(name, "", "", "", "", built=False) for name in (
+        "reused_items", "extra_overall", "submitter", "decoder", "mechanism", "state", "on", "clip",
+        "simulator", "format", "score", "items", "missing", "anonymise", "device", "log",
     )),
 )  # fmt: skip
 
@@ -67,15 +88,17 @@ KNOWN = {
         "interval_rank",
     ),
     "endpoints": ("top5", "full_frontier", "public_top5", "non_leading"),
+    "endpoint_view": ("released", "tasks"),
     "routers": ("hash", "prng"),
 }  # fmt: skip
 BUILT = {
-    "preset": ("published",),
-    "split": ("hash",),
-    "scoring": ("item_mean", "equal_task", "equal_category"),
-    "interface": ("task",),
-    "endpoints": ("top5", "full_frontier"),
-    "routers": ("hash",),
+    "preset": ("published", "simulation"),
+    "split": ("hash", "prng"),
+    "scoring": KNOWN["scoring"],
+    "interface": ("task", "category", "aggregate", "groups:D"),
+    "endpoints": KNOWN["endpoints"],
+    "endpoint_view": ("released", "tasks"),
+    "routers": ("hash", "prng"),
 }
 
 
@@ -86,24 +109,27 @@ def built_options() -> tuple[Option, ...]:
 
 def markdown_table() -> str:
     """The option table of the README."""
-    lines = ["| option | default | values | meaning |", "| --- | --- | --- | --- |"]
-    lines += [f"| `{o.name}` | {o.default} | {o.values} | {o.meaning} |" for o in built_options()]
+    lines = ["| option | `preset=published` | `preset=simulation` | values | meaning |",
+             "| --- | --- | --- | --- | --- |"]  # fmt: skip
+    lines += [
+        f"| `{o.name}` | {o.published} | {o.simulation} | {o.values} | {o.meaning} |"
+        for o in built_options()
+    ]
     return "\n".join(lines)
 
 
 def help_table(width: int = 100) -> str:
     """The option table of `jaxbench attack --help`, plain text."""
-    from textwrap import fill
-
     lines = []
+    indent = " " * 20
     for option in built_options():
         entry = f"{option.meaning}. Values: {option.values}."
-        if option.default:
-            entry += f" Default: {option.default}."
-        entry = entry.replace("`", "")
-        indent = " " * 20
-        lines.append(
-            f"  {option.name:<18}"
-            + fill(entry, width, initial_indent=indent, subsequent_indent=indent).lstrip()
+        if option.published == option.simulation and option.published:
+            entry += f" Default: {option.published}."
+        elif option.published:
+            entry += f" Default: {option.published} (published); {option.simulation} (simulation)."
+        filled = fill(
+            entry.replace("`", ""), width, initial_indent=indent, subsequent_indent=indent
         )
+        lines.append(f"  {option.name:<18}{filled.lstrip()}")
     return "\n".join(lines)

@@ -1,6 +1,31 @@
 """Statistics shared by every study: written once, knowing nothing of what they are used for."""
 
+from jaxbench.stats.bootstrap import TrialSums as TrialSums
 from jaxbench.stats.bootstrap import basic_lower_bound as basic_lower_bound
 from jaxbench.stats.bootstrap import means as means
 from jaxbench.stats.bootstrap import percentile_interval as percentile_interval
 from jaxbench.stats.bootstrap import resampled_means as resampled_means
+from jaxbench.stats.cluster import cluster_sums as cluster_sums
+from jaxbench.stats.cluster import jackknife_ratios as jackknife_ratios
+from jaxbench.stats.cluster import ratio_standard_error as ratio_standard_error
+from jaxbench.stats.cluster import resampled_cluster_means as resampled_cluster_means
+from jaxbench.stats.cluster import resampled_ratios as resampled_ratios
+from jaxbench.stats.cluster import resampled_statistic as resampled_statistic
+from jaxbench.stats.cluster import resampled_sums as resampled_sums
+from jaxbench.stats.intervals import basic_interval as basic_interval
+from jaxbench.stats.intervals import bca_interval as bca_interval
+from jaxbench.stats.intervals import mean_interval as mean_interval
+from jaxbench.stats.intervals import wilson_interval as wilson_interval
+from jaxbench.stats.permutation import exact_p as exact_p
+from jaxbench.stats.permutation import mean_difference as mean_difference
+from jaxbench.stats.permutation import permutation_p as permutation_p
+from jaxbench.stats.permutation import permuted_statistic as permuted_statistic
+from jaxbench.stats.permutation import sign_flipped_means as sign_flipped_means
+from jaxbench.stats.permutation import statistics_of as statistics_of
+from jaxbench.stats.quantile import quantiles as quantiles
+from jaxbench.stats.rank import kendall as kendall
+from jaxbench.stats.rank import midranks as midranks
+from jaxbench.stats.rank import spearman as spearman
+from jaxbench.stats.relabel import relabellings as relabellings
+from jaxbench.stats.student import t_critical as t_critical
+from jaxbench.stats.student import t_upper_tail as t_upper_tail

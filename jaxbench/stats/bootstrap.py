@@ -8,7 +8,7 @@ each resample.
 from collections.abc import Iterator
 
 import numpy as np
-from jaxtyping import Bool, Float64
+from jaxtyping import Bool, Float64, Int64
 
 # Above this many trials whole blocks of trials are resampled: 2,000 x 10^6 indices are 16 GB.
 MOST_SINGLE_TRIALS = 10_000
@@ -30,20 +30,80 @@ def resampled_means(
     published ones (spec: attack, section 7). Above 10,000 trials, 1,000 contiguous blocks of
     trials take the place of single trials.
     """
-    counted = np.where(valid, values, 0.0)
-    weight = valid.astype(np.float64)
-    if len(values) > MOST_SINGLE_TRIALS:
-        edges = np.linspace(0, len(values), BLOCKS, endpoint=False).astype(np.int64)
-        counted, weight = np.add.reduceat(counted, edges), np.add.reduceat(weight, edges)
-    sums = np.empty((resamples, values.shape[1]))
-    start = 0
-    for times in _times_drawn(len(counted), resamples, seed):
-        stop = start + len(times)
-        # 0/0 where no trial of a column was drawn: an empty mean, not an error.
+    sums = TrialSums(len(values), values.shape[1])
+    sums.add(0, values, valid)
+    return sums.resampled_means(resamples=resamples, seed=seed)
+
+
+class TrialSums:
+    """Sums over trials in the rows that are resampled, filled some trials at a time.
+
+    Up to 10,000 trials every trial is a row; above, 1,000 contiguous blocks are, and what is held
+    does not grow with the trials.
+    """
+
+    def __init__(self, trials: int, columns: int):
+        self.edges = block_edges(trials)
+        self.sums = np.zeros((len(self.edges), columns))
+        self.counts = np.zeros((len(self.edges), columns))
+
+    def add(
+        self,
+        first: int,
+        values: Float64[np.ndarray, "trials columns"],
+        valid: Bool[np.ndarray, "trials columns"],
+    ) -> None:
+        """Add trials `first` and on; what is not `valid` does not count in its column."""
+        trials = np.arange(first, first + len(values))
+        rows = np.searchsorted(self.edges, trials, side="right") - 1
+        held, starts = np.unique(rows, return_index=True)
+        self.sums[held] += np.add.reduceat(np.where(valid, values, 0.0), starts)
+        self.counts[held] += np.add.reduceat(valid.astype(np.float64), starts)
+
+    def only(self, columns: Int64[np.ndarray, " chosen"]) -> "TrialSums":
+        """The same sums of some of the columns."""
+        chosen = TrialSums(0, 0)
+        chosen.edges = self.edges
+        chosen.sums, chosen.counts = self.sums[:, columns], self.counts[:, columns]
+        return chosen
+
+    def means(self) -> Float64[np.ndarray, " columns"]:
+        """The mean of every column over the trials that count in it, NaN where none does."""
         with np.errstate(invalid="ignore"):
-            sums[start:stop] = (times @ counted) / (times @ weight)
-        start = stop
-    return sums
+            return self.sums.sum(axis=0) / self.counts.sum(axis=0)
+
+    def resampled_means(
+        self, *, resamples: int, seed: int
+    ) -> Float64[np.ndarray, "resamples columns"]:
+        """The mean of every column in every resample of the rows (see `resampled_means`)."""
+        found = np.empty((resamples, self.sums.shape[1]))
+        start = 0
+        for times in _times_drawn(len(self.sums), resamples, seed):
+            stop = start + len(times)
+            # 0/0 where no trial of a column was drawn: an empty mean, not an error.
+            with np.errstate(invalid="ignore"):
+                found[start:stop] = (times @ self.sums) / (times @ self.counts)
+            start = stop
+        return found
+
+
+def block_edges(trials: int) -> Int64[np.ndarray, " rows"]:
+    """The first trial of every row that is resampled."""
+    if trials <= MOST_SINGLE_TRIALS:
+        return np.arange(trials)
+    return np.linspace(0, trials, BLOCKS, endpoint=False).astype(np.int64)
+
+
+def in_blocks(
+    sums: Float64[np.ndarray, "trials columns"],
+) -> Float64[np.ndarray, "drawn columns"]:
+    """The rows that are resampled: those given, or above 10,000 of them 1,000 contiguous blocks.
+
+    Rows of a block are added up, so what is resampled has to be a sum over trials or clusters.
+    """
+    if len(sums) <= MOST_SINGLE_TRIALS:
+        return sums
+    return np.add.reduceat(sums, block_edges(len(sums)))
 
 
 def means(

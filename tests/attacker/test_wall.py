@@ -1,8 +1,11 @@
 """The attacker sees public numbers only: equal public numbers, equal routers."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
+from jaxbench.attacker import Endpoints
 from jaxbench.benchmark import Benchmark
 from jaxbench.engine import kernel, run
 from jaxbench.options import Protocol, resolve
@@ -16,13 +19,24 @@ def world(rng: np.random.Generator) -> tuple[np.ndarray, tuple[str, ...]]:
     return scores, tuple(f"task {i % 3}" for i in range(ITEMS))
 
 
-def study(scores: np.ndarray, tasks: tuple[str, ...]) -> tuple[run.Study, dict]:
-    """The study of one benchmark, and the final routers of its attack per trial, budget, item."""
+@dataclass
+class Seen:
+    """What a test of the wall looks at: public counts, splits, endpoints, and final routers."""
+
+    public: np.ndarray
+    reused: np.ndarray
+    endpoints: Endpoints
+    routes: dict[str, np.ndarray]
+
+
+def study(scores: np.ndarray, tasks: tuple[str, ...], routers: str) -> Seen:
+    """Attack one benchmark; routers are kept per item as `(budgets, trials)`."""
     benchmark = Benchmark.from_scores(
         scores, models=MODELS, items=[f"i{i:02d}" for i in range(ITEMS)], tasks=tasks
     )
-    request = resolve({"trials": 6, "budgets": [1, 2, 9, 33], "resamples": 2}, Protocol())
-    made = run.Study(benchmark, request)
+    options = {"trials": 6, "budgets": [1, 2, 9, 33], "resamples": 2, "routers": routers}
+    made = run.Study(benchmark, resolve(options, Protocol()))
+    (attack,) = run.prepare(made)
     kept = {}
     with pytest.MonkeyPatch.context() as patch:
         real = kernel.attack_rows
@@ -33,41 +47,52 @@ def study(scores: np.ndarray, tasks: tuple[str, ...]) -> tuple[run.Study, dict]:
             return outcomes
 
         patch.setattr(kernel, "attack_rows", keeping)
-        list(run.run_attack(benchmark, request))
+        list(run.run_attacks(made, [attack]))
+    trials = np.arange(6)
+    reused = made.splits(trials)
+    layouts = attack.pair_of_trial if attack.fresh else np.zeros(6, dtype=int)
     routes = {}
-    for slot, item in enumerate(made.layout.items):
-        if item >= 0:
-            routes[benchmark.items[item]] = kept["routes"][:, :, slot]
-    return made, routes
+    for trial in trials:
+        for slot, item in enumerate(attack.layout.items[layouts[trial]]):
+            if item >= 0:
+                routes[trial, benchmark.items[item]] = kept["routes"][:, trial, slot]
+    public = made.tally("task", reused).board.reused
+    return Seen(public, reused, attack.endpoints, routes)
 
 
+def same_routers(before: Seen, after: Seen, trial: int) -> int:
+    """Compare the routers of a trial item by item; how many items could be compared."""
+    assert np.array_equal(before.public[trial], after.public[trial])
+    for side in ("a", "b", "eligible"):
+        assert getattr(before.endpoints, side)[trial] == getattr(after.endpoints, side)[trial]
+    # An item where the endpoints agree in every trial has no slot, and no sign to compare.
+    both = [key for key in before.routes.keys() & after.routes.keys() if key[0] == trial]
+    for key in both:
+        assert np.array_equal(before.routes[key], after.routes[key])
+    return len(both)
+
+
+@pytest.mark.parametrize("routers", ["hash", "prng"])
 @pytest.mark.parametrize("seed", range(5))
-def test_held_out_scores_do_not_reach_the_router(seed):
+def test_held_out_scores_do_not_reach_the_router(seed, routers):
     """In every trial: change held-out scores only, and its routers stay."""
     rng = np.random.default_rng(seed)
     scores, tasks = world(rng)
-    before, routes = study(scores, tasks)
+    before = study(scores, tasks, routers)
     order = np.argsort([f"{t}{i:02d}" for i, t in enumerate(tasks)])
-    for trial in range(6):
-        if not before.endpoints["top5"].eligible[trial]:
-            continue
+    compared = 0
+    for trial in np.flatnonzero(before.endpoints.eligible)[:3]:
         heldout = np.zeros(ITEMS, dtype=bool)
         heldout[order] = ~before.reused[trial]
         changed = scores.copy()
         changed[:, heldout] = rng.integers(0, 2, (len(MODELS), heldout.sum()))
-        after, routes_after = study(changed, tasks)
-        assert np.array_equal(before.board.reused[trial], after.board.reused[trial])
-        assert after.endpoints["top5"].a[trial] == before.endpoints["top5"].a[trial]
-        compared = 0
-        # Items where the endpoints agree need no slot in one of the two: no sign to compare.
-        for item in routes.keys() & routes_after.keys():
-            assert np.array_equal(routes[item][:, trial], routes_after[item][:, trial])
-            compared += 1
-        assert compared >= 5
+        compared += same_routers(before, study(changed, tasks, routers), trial)
+    assert compared >= 5
 
 
+@pytest.mark.parametrize("routers", ["hash", "prng"])
 @pytest.mark.parametrize("seed", range(5))
-def test_equal_public_numbers_equal_routers(seed):
+def test_equal_public_numbers_equal_routers(seed, routers):
     """Other item scores behind the same profiles and the same feedback: the same routers.
 
     On reused items where both endpoints fail and items where both succeed, the two are swapped,
@@ -75,10 +100,10 @@ def test_equal_public_numbers_equal_routers(seed):
     """
     rng = np.random.default_rng(100 + seed)
     scores, tasks = world(rng)
-    before, routes = study(scores, tasks)
+    before = study(scores, tasks, routers)
     order = np.argsort([f"{t}{i:02d}" for i, t in enumerate(tasks)])
-    pairs = before.endpoints["top5"]
-    swapped = 0
+    pairs = before.endpoints
+    compared = 0
     for trial in np.flatnonzero(pairs.eligible)[:2]:
         reused = np.zeros(ITEMS, dtype=bool)
         reused[order] = before.reused[trial]
@@ -90,16 +115,10 @@ def test_equal_public_numbers_equal_routers(seed):
             failed = [i for i in members if scores[a, i] == 0 and scores[b, i] == 0]
             for i, j in zip(solved, failed, strict=False):
                 changed[[a, b], i], changed[[a, b], j] = 0, 1
-                swapped += 1
             for model in range(len(MODELS)):
                 if model not in (a, b):
                     changed[model, members] = rng.permutation(changed[model, members])
         changed[:, ~reused] = rng.integers(0, 2, (len(MODELS), (~reused).sum()))
         assert not np.array_equal(changed, scores)
-        after, routes_after = study(changed, tasks)
-        assert np.array_equal(before.board.reused[trial], after.board.reused[trial])
-        shared_items = routes.keys() & routes_after.keys()
-        assert len(shared_items) >= 5
-        for item in shared_items:
-            assert np.array_equal(routes[item][:, trial], routes_after[item][:, trial])
-    assert pairs.eligible.any()
+        compared += same_routers(before, study(changed, tasks, routers), trial)
+    assert compared >= 5

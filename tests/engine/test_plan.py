@@ -1,13 +1,19 @@
 """Exact arithmetic: the bound, and what happens at its edge."""
 
+from fractions import Fraction
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxbench.attacker import SharedBank
+from jaxbench.benchmark.aggregate import Chain
+from jaxbench.benchmark.scoring import Overall
 from jaxbench.engine import kernel, plan
 from jaxbench.engine.layout import Layout, bucket
 from jaxbench.errors import BadRequest
+from jaxbench.leaderboard import Release
 
 
 @pytest.mark.parametrize(
@@ -49,34 +55,37 @@ def aligned(weight: int, candidates: int, arithmetic: plan.Arithmetic, block: in
     seen = {}
 
     def spy(votes, ties):
-        jax.debug.callback(lambda v: seen.__setitem__("votes", np.asarray(v)), votes)
+        # The callback runs on a thread of its own without x64: two halves that float32 holds.
+        high = jnp.floor(votes.astype(jnp.float64) / 2**20)
+        low = votes.astype(jnp.float64) - high * 2**20
+        jax.debug.callback(lambda *v: seen.__setitem__("votes", v), high, low)
         return votes > 0
 
     with pytest.MonkeyPatch.context() as patch, jax.enable_x64(True):
         patch.setattr(kernel.decoder, "route", spy)
+        zero = jnp.zeros((1, 1))
         rows = kernel.Rows(
-            differences=jnp.asarray(differences),
-            reused=jnp.ones((1, 8), dtype=bool),
-            static=jnp.zeros((1, 1), dtype=jnp.int64),
-            sums_reused=jnp.zeros((1, 1)),
-            sums_heldout=jnp.zeros((1, 1)),
-            best_reused=jnp.zeros(1),
-            best_heldout=jnp.zeros(1),
-            gap=jnp.zeros(1),
+            jnp.asarray(differences), jnp.ones((1, 8), dtype=bool), *[zero] * 4, *[zero[0]] * 3
         )
-        scale = kernel.Scale(reused=jnp.ones(1), heldout=jnp.ones(1), uniform=True)
+        counted = np.array([[8 * weight]])
+        chain = Chain.start(counted)
+        overall = Overall.of(chain.sums([[0]]), [Fraction(1)], total=True)
+        rules = kernel.Rules(Release(chain, ((0,),), plain=True, linear=True), overall, overall)
+        padded = np.ones((8, -(-candidates // block) * block), dtype=np.int8)
+        padded[:, :candidates] = signs.T
+        bank = SharedBank(jnp.asarray(padded), jnp.ones(8, jnp.int8))
         # A fresh function, so that the spy is traced and no cached program answers.
         run = jax.jit(
             kernel.attack_rows.__wrapped__,
             static_argnames=("sizes", "arithmetic", "block", "keep_routes"),
         )
         run(
-            rows, jnp.asarray(signs), jnp.ones(8, jnp.int8),
-            jnp.asarray([candidates + 1], jnp.int32), scale,
-            sizes=(8,), arithmetic=arithmetic, block=block,
+            rows, bank, jnp.asarray([candidates + 1], jnp.int32),
+            jax.tree.map(jnp.asarray, rules), sizes=(8,), arithmetic=arithmetic, block=block,
         )  # fmt: skip
         jax.effects_barrier()
-    votes = seen["votes"][0, :2]
+    high, low = (np.asarray(half, dtype=np.float64) for half in seen["votes"])
+    votes = (high * 2**20 + low)[0, :2]
     all_but_last = (candidates - 1) * (weight + 1)
     return [int(v) for v in votes], [all_but_last + weight - 1, all_but_last - weight + 1]
 
@@ -111,10 +120,14 @@ def test_buckets_are_few_and_waste_little():
 
 
 def test_layout_keeps_active_items_in_blocks():
-    task = np.array([0, 0, 1, 1, 1])
-    layout = Layout.of(task, np.array([True, False, True, True, False]), 2)
+    unit = np.array([0, 0, 1, 1, 1])
+    active = np.array([[True, False, True, True, False], [False, True, True, False, True]])
+    # Unit 1 comes first where its coordinate does.
+    layout = Layout.of(unit, [1, 0], active)
     assert layout.sizes == (8, 8)
-    assert layout.items.tolist() == [0] + [-1] * 7 + [2, 3] + [-1] * 6
-    gathered = layout.gather(np.arange(10, 15))
-    assert gathered[[0, 8, 9]].tolist() == [10, 12, 13]
-    assert gathered.sum() == 35
+    assert layout.items[0].tolist() == [2, 3] + [-1] * 6 + [0] + [-1] * 7
+    assert layout.items[1].tolist() == [2, 4] + [-1] * 6 + [1] + [-1] * 7
+    gathered = layout.gather(np.arange(10, 20).reshape(2, 5), np.array([1, 0]))
+    assert gathered[0, [0, 1, 8]].tolist() == [12, 14, 11]
+    assert gathered[1, [0, 1, 8]].tolist() == [17, 18, 15]
+    assert gathered[0].sum() == 37

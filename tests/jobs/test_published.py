@@ -83,7 +83,7 @@ def test_trials_0_to_19(result, published):
 def test_eligible_trials_and_significance(result):
     summary = result.summary()
     assert summary["eligible_trials"].tolist() == [250] + [212] * 12
-    assert result.first_significant_budget() == {"top5": 2}
+    assert result.first_significant_budget() == {"top5/task": 2}
 
 
 def test_the_two_frontier_rules_agree_here(result):

@@ -57,13 +57,22 @@ def test_banks_are_runs_of_their_own(result):
     assert summary.loc[2, "selection_loss_pp_bank_sd"] > 0.1
 
 
-def table(losses: dict[int, np.ndarray]) -> pd.DataFrame:
+def first(losses: dict[int, np.ndarray], seed: int) -> int | None:
+    """The first significant budget where these are the losses per budget and trial."""
+    trials = len(losses[0])
     rows = [
-        {"trial": t, "budget": k, "eligible": True, "selection_loss_pp": column[t]}
-        for t in range(len(losses[0]))
+        dict.fromkeys(METRICS, 0.0)
+        | {"trial": t, "budget": k, "eligible": True, "selection_loss_pp": column[t]}
+        for t in range(trials)
         for k, column in losses.items()
     ]
-    return pd.DataFrame(rows)
+    summary = metrics.Summary(trials, tuple(losses))
+    table = pd.DataFrame(rows)
+    # In two parts, as chunks come.
+    half = trials // 2
+    for part in (table[table["trial"] < half], table[table["trial"] >= half]):
+        summary.add(part)
+    return summary.first_significant_budget(seed=seed)
 
 
 def test_first_significant_budget():
@@ -77,7 +86,7 @@ def test_first_significant_budget():
         8: noise - noise.mean() + 1.0,
         16: noise - noise.mean() + 1.0,
     }
-    assert metrics.first_significant_budget(table(losses), seed=3) == 8
+    assert first(losses, seed=3) == 8
     # By hand for budget 8: 2 d - Q(1 - 0.05 / 4), four budgets tested.
     drawn = np.random.default_rng(3).integers(0, 80, (100_000, 80))
     means = losses[8][drawn].mean(axis=1)
@@ -89,7 +98,7 @@ def test_first_significant_budget():
 
 def test_no_loss_is_not_significant():
     still = {k: np.zeros(30) for k in (0, 2, 4)}
-    assert metrics.first_significant_budget(table(still), seed=0) is None
+    assert first(still, seed=0) is None
     tiny = {**still, 2: np.full(30, 1e-11), 4: np.full(30, 1e-9)}
-    assert metrics.first_significant_budget(table(tiny), seed=0) == 4
-    assert metrics.first_significant_budget(table({0: np.zeros(3), 1: np.ones(3)}), seed=0) is None
+    assert first(tiny, seed=0) == 4
+    assert first({0: np.zeros(3), 1: np.ones(3)}, seed=0) is None

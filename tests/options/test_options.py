@@ -18,7 +18,7 @@ def test_conf_holds_every_built_option_and_nothing_else(root):
 
 
 def test_the_request_has_a_field_for_every_option():
-    names = {field.name for field in fields(AttackRequest)}
+    names = {field.name for field in fields(AttackRequest)} - {"endpoints_given"}
     assert names == {option.name for option in built_options()} - set(JOB_OPTIONS)
 
 
@@ -42,6 +42,27 @@ def test_defaults_come_from_the_protocol():
     assert given.holdout_fraction == Fraction(575, 1000)
 
 
+def test_simulation_has_its_own_defaults():
+    card = Protocol(trials=7, scoring="equal_task", tie_seed="t")
+    request = resolve({"preset": "simulation", "seed": 5}, card)
+    assert (request.trials, request.scoring, request.budgets[-1]) == (1000, "item_mean", 128)
+    assert (request.routers, request.split, request.bootstrap_seed) == ("prng", "prng", 5)
+    hashed = resolve({"preset": "simulation", "routers": "hash"}, card)
+    assert (hashed.split, hashed.routing_seed) == ("hash", "jaxbench")
+    assert resolve({}, card, preset="simulation") == resolve({"preset": "simulation"}, card)
+
+
+def test_where_a_rule_would_see_one_number():
+    for interface in ("aggregate", "groups:1", "groups:1:2"):
+        request = resolve({"interface": ["task", interface]}, Protocol())
+        assert request.endpoint_rules(interface) == ("public_top5",)
+        assert request.endpoint_rules("task") == ("top5",)
+        chosen = resolve({"interface": interface, "endpoints": "top5"}, Protocol())
+        assert chosen.endpoint_rules(interface) == ("top5",)
+        frozen = resolve({"interface": interface, "endpoint_view": "tasks"}, Protocol())
+        assert frozen.endpoint_rules(interface) == ("top5",)
+
+
 def test_built_words_are_known_words():
     for name, built in BUILT.items():
         assert set(built) <= set(KNOWN[name])
@@ -53,8 +74,19 @@ def test_built_words_are_known_words():
         ({"trails": 5}, ["'trails'", "did you mean trials?"]),
         ({"mechanism": "ladder"}, ["mechanism", "not built yet"]),
         ({"endpoints": "top_5"}, ["'top_5'", "did you mean top5?"]),
-        ({"interface": "groups:4"}, ["groups:4", "not built yet"]),
-        ({"preset": "simulation"}, ["simulation", "not built yet"]),
+        ({"interface": "rank"}, ["rank", "not built yet"]),
+        ({"interface": "top:3"}, ["top:3", "not built yet"]),
+        ({"interface": "group:3"}, ["'group:3'", "did you mean groups:D?"]),
+        ({"precision": 2.5}, ["precision=2.5", "decimals"]),
+        ({"precision": "tick"}, ["precision=tick"]),
+        ({"min_task_items": 0}, ["min_task_items=0"]),
+        ({"seed": 1}, ["seed means nothing"]),
+        ({"seed": 2**64, "routers": "prng"}, ["2^64 - 1"]),
+        ({"trials": 2**32 + 1}, ["2^32"]),
+        ({"routers": "prng", "routing_seed": "x"}, ["routing_seed", "routers=prng"]),
+        ({"routers": "prng", "banks": 2}, ["banks", "routers=prng"]),
+        ({"split": "prng", "split_seed_base": 2}, ["split_seed_base", "split=prng"]),
+        ({"group_seed": "x"}, ["group_seed", "groups:D"]),
         ({"endpoints": []}, ["endpoints=[]"]),
         ({"endpoints": ["top5", "top5"]}, ["repeated"]),
         ({"budgets": []}, ["budgets=[]"]),

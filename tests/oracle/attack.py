@@ -1,35 +1,47 @@
 """The benchmark attack, slowly and exactly: one trial at a time, rationals and plain loops.
 
-Written from the attack specification alone ("section n" below is a section of it). It shares no
-code with the engine and uses the standard library only. Every quantity is an exact `Fraction`
-until a record is written; only then does it become a float, in percentage points.
+Written from the attack specification alone ("section n" in this package is a section of it). It
+shares no code with the engine and uses the standard library only. Every quantity is an exact
+`Fraction` until a record is written; only then does it become a float, in percentage points.
 
-Readings settled where the specification leaves room:
+Readings settled where the specification leaves room (those of `interface` are in interface.py):
 
 * Row 0 carries the trial's eligibility and, where it is eligible, its endpoints. Everything that
   belongs to the final router (scores, ranks, held-out regret) is None there.
 * An ineligible trial from budget 1 on keeps `no_attack_*` and `genuine_gap_pp`; the rest is None.
-* Orientation weighs coordinates within categories whenever every task sits in one category,
+* The released overall, at the released precision, is behind every choice and rank on the reused
+  side: public winner, frontier order, leaders, `public_top5`, false winner, `rank_reused`. Scores,
+  losses, gaps and regret are differences of unrounded scores, and nothing held out is rounded.
+* Under `mean_win_rate` the same choices and ranks, and those held out, go by win rates within the
+  pool ranked: genuine models before the attack, genuine models and final router after it. The
+  reused side compares native task values, whatever the interface; held out the exact ones.
+* Candidates, endpoints and static router act on the interface's coordinates. The endpoint rule
+  sees these, or the native task values (`endpoint_view="tasks"`).
+* Orientation weighs coordinates within categories whenever they are tasks, each in one category,
   whatever the scoring. The weights of `public_top5` are "those of the released overall", so there
-  the categories count only under `equal_category`; under every other scoring a coordinate has 1/T.
+  the categories count only under `equal_category`; otherwise every coordinate has the same.
 * `public_top5` compares overalls and distances exactly; only losses in rule 4 of section 3, the
   leaders of `non_leading` and the metrics of section 7 are rounded to 10 decimals.
 * `non_leading` applies rules 1 to 5 to the models that remain (frontier among themselves).
+* Chance values are looked at under `chance_normalised` only, after `min_task_items` has pooled.
 """
 
 from __future__ import annotations
 
-import hashlib
 from fractions import Fraction
-from math import lcm
 
-from .endpoints import (
-    choose_endpoints,
+from .endpoints import choose_endpoints
+from .interface import Interface, public_profile
+from .routers import check_signs, final_router, final_routers, hash_sign, tie_sign
+from .scoring import (
+    check_scoring,
+    native_task_values,
     overall,
-    public_profile,
+    released_overall,
     rounded,
     task_categories,
     task_means,
+    win_rates,
 )
 from .split import (
     OracleBenchmark,
@@ -38,6 +50,7 @@ from .split import (
     check,
     check_split,
     hash_split,
+    pool_small_tasks,
 )
 
 __all__ = [
@@ -50,95 +63,13 @@ __all__ = [
     "hash_sign",
     "hash_split",
     "overall",
+    "pool_small_tasks",
     "public_profile",
     "run_trial",
     "tie_sign",
 ]
 
 ROUTER = "Final router"
-
-
-# --- section 4: routers -------------------------------------------------------------------------
-
-
-def keyed_sign(key_text: str, prompt_hash: str) -> int:
-    key = hashlib.sha256(key_text.encode()).digest()
-    byte = hashlib.blake2b(prompt_hash.encode(), key=key, digest_size=1).digest()[0]
-    return 1 if byte & 1 else -1
-
-
-def hash_sign(routing_seed: str, j: int, prompt_hash: str) -> int:
-    return keyed_sign(f"probe|{routing_seed}|{j}", prompt_hash)
-
-
-def tie_sign(tie_seed: str, prompt_hash: str) -> int:
-    return keyed_sign(f"tie|{tie_seed}", prompt_hash)
-
-
-def check_signs(bench: OracleBenchmark, row: list[int]) -> None:
-    if len(row) != len(bench.items):
-        raise OracleRefusal("a router needs one sign per item")
-    sign_of_hash: dict[str, int] = {}
-    for item, sign in zip(bench.items, row, strict=True):
-        if sign not in (1, -1):
-            raise OracleRefusal("a sign is +1 or -1")
-        if sign_of_hash.setdefault(item.prompt_hash, sign) != sign:
-            raise OracleRefusal(f"prompt hash {item.prompt_hash!r} is routed two ways")
-
-
-# --- section 5: decoder (sees released numbers only) --------------------------------------------
-
-
-def final_routers(
-    budgets: list[int],
-    tasks: list[str],
-    public_a: dict[str, Fraction],
-    public_b: dict[str, Fraction],
-    released: list[dict[str, Fraction]],
-    signs: list[list[int]],
-    ties: list[int],
-) -> dict[int, list[int]]:
-    """Signs per item of the final router of every budget.
-
-    `tasks` and `ties` have one entry per item; `released[j]` is candidate j's score per task.
-    Weights are 2 p_j - p_A - p_B (twice alpha) times the common denominator of all released
-    numbers: integers of any size, so that a zero vote is an exact zero.
-    """
-    numbers = [value for row in [public_a, public_b, *released] for value in row.values()]
-    common = lcm(*(value.denominator for value in numbers))
-    votes = [0] * len(tasks)
-    counted = 0
-    routes = {}
-    for k in sorted(set(budgets)):
-        if k == 1:  # every task to its publicly stronger endpoint
-            lead = [public_a[task] - public_b[task] for task in tasks]
-        else:
-            for j in range(counted, k - 1):
-                weight = {
-                    task: int((2 * released[j][task] - public_a[task] - public_b[task]) * common)
-                    for task in public_a
-                }
-                votes = [v + weight[t] * g for v, t, g in zip(votes, tasks, signs[j], strict=True)]
-            counted = k - 1
-            lead = votes
-        routes[k] = [
-            1 if value > 0 else -1 if value < 0 else tie
-            for value, tie in zip(lead, ties, strict=True)
-        ]
-    return routes
-
-
-def final_router(
-    k: int,
-    tasks: list[str],
-    public_a: dict[str, Fraction],
-    public_b: dict[str, Fraction],
-    released: list[dict[str, Fraction]],
-    signs: list[list[int]],
-    ties: list[int],
-) -> list[int]:
-    """Signs per item for budget k, from released scores only (see `final_routers`)."""
-    return final_routers([k], tasks, public_a, public_b, released, signs, ties)[k]
 
 
 # --- section 7: metrics -------------------------------------------------------------------------
@@ -159,6 +90,15 @@ def rank(scores: list[Fraction], position: int) -> int:
     """Competition rank: one more than the number of rows with a smaller rounded loss."""
     losses = [rounded(1 - score) for score in scores]
     return 1 + sum(loss < losses[position] for loss in losses)
+
+
+def winner(values: list[Fraction]) -> int:
+    """Position of the smallest rounded loss, the first of equals.
+
+    Genuine models stand in name order and a final router after them, so that ties favour genuine
+    models, then name order.
+    """
+    return min(range(len(values)), key=lambda m: rounded(1 - values[m]))
 
 
 def pp(value: Fraction) -> float:
@@ -188,9 +128,23 @@ def run_trial(
     reused: list[bool] | None = None,
     signs: list[list[int]] | None = None,
     ties: list[int] | None = None,
+    precision: int | None = None,
+    interface: str = "task",
+    group_seed: str = "jaxbench",
+    endpoint_view: str = "released",
+    min_task_items: int = 1,
 ) -> list[dict]:
-    """One record for budget 0 (no attack), then one per budget, rising."""
+    """One record for budget 0 (no attack), then one per budget, rising.
+
+    `precision` is in decimals of the released fraction, None releases exact numbers. `reused`,
+    `signs` and `ties` have one entry per item and stand in for the hashed ones.
+    """
+    bench = pool_small_tasks(bench, min_task_items)
     check(bench)
+    if precision is not None and (type(precision) is not int or precision < 0):
+        raise OracleRefusal("precision is None (exact) or a number of decimals")
+    if endpoint_view not in ("released", "tasks"):
+        raise OracleRefusal(f"endpoint_view {endpoint_view!r} is not in the oracle")
     budgets = sorted(set(budgets) - {0})
     if any(k < 1 for k in budgets):
         raise OracleRefusal("a budget is at least 1")
@@ -200,15 +154,42 @@ def run_trial(
     reused = [bool(side) for side in reused]
     heldout = [not side for side in reused]
 
+    check_scoring(bench, reused, scoring)
+    surface = Interface(
+        bench,
+        reused,
+        interface=interface,
+        group_seed=group_seed,
+        scoring=scoring,
+        precision=precision,
+    )
+    by_wins = scoring == "mean_win_rate"
+
+    # What ranks a pool of rows: their released overalls (held out: their scores), or their win
+    # rates in the pool. An entry of a pool is what the one or the other needs to know of a row.
+    def public_entry(row: list[Fraction]):
+        if by_wins:
+            return native_task_values(bench, row, reused, precision)
+        return released_overall(bench, row, reused, scoring, precision)
+
+    def heldout_entry(row: list[Fraction]):
+        return task_means(bench, row, heldout) if by_wins else overall(bench, row, heldout, scoring)
+
+    def ranking(pool: list) -> list[Fraction]:
+        return win_rates(pool) if by_wins else pool
+
     # Public side: the endpoints.
     names = sorted(bench.models)  # genuine models in name order everywhere below
     scores = {m: list(row) for m, row in zip(bench.models, bench.scores, strict=True)}
-    public = {m: overall(bench, scores[m], reused, scoring) for m in names}
-    profile = public_profile(bench, reused)
-    categories = task_categories(bench)
+    genuine_public = [public_entry(scores[m]) for m in names]
+    public = ranking(genuine_public)
+    profile = {m: surface.release(scores[m]) for m in names}
+    tasks_seen = interface == "task" or endpoint_view == "tasks"
+    seen = public_profile(bench, reused, precision) if tasks_seen else profile
+    categories = task_categories(bench) if tasks_seen else None
     if rule == "public_top5" and scoring != "equal_category":
         categories = None
-    endpoints = choose_endpoints(profile, public, rule, categories)
+    endpoints = choose_endpoints(seen, dict(zip(names, public, strict=True)), rule, categories)
 
     # The attack: all routers of all budgets are final before a held-out number is computed.
     candidates: list[list[Fraction]] = []  # item scores of the candidates
@@ -232,18 +213,19 @@ def run_trial(
         for row in [*signs, ties]:
             check_signs(bench, row)
         candidates = [routed(row) for row in signs]
-        released = [task_means(bench, row, reused) for row in candidates]
-        tasks = [item.task for item in bench.items]
-        routes = final_routers([1, *budgets], tasks, profile[a], profile[b], released, signs, ties)
+        released = [surface.release(row) for row in candidates]
+        routes = final_routers(
+            [1, *budgets], surface.of_item, profile[a], profile[b], released, signs, ties
+        )
 
-    # Evaluator's side: (reused, held-out) score of everything.
+    # Evaluator's side: (reused, held-out) unrounded score of everything.
     def both(row: list[Fraction]) -> tuple[Fraction, Fraction]:
         return overall(bench, row, reused, scoring), overall(bench, row, heldout, scoring)
 
     genuine = [both(scores[m]) for m in names]
     genuine_gap = score_gap(genuine)
-    # min keeps the first of equals: name order among genuine models
-    before = min(range(len(names)), key=lambda m: rounded(1 - genuine[m][0]))
+    genuine_heldout = [heldout_entry(scores[m]) for m in names]
+    before = winner(public)
 
     base = dict.fromkeys(COLUMNS)
     base.update(
@@ -276,24 +258,26 @@ def run_trial(
 
     candidate_scores = [both(row) for row in candidates]
 
-    def choice(router: tuple[Fraction, Fraction]) -> int:
-        """Position of the public winner; the router stands last, so ties favour genuine rows."""
-        pool = [*genuine, router]
-        return min(range(len(pool)), key=lambda m: rounded(1 - pool[m][0]))
+    def attacked(route: list[int]) -> tuple[list[tuple[Fraction, Fraction]], list[Fraction]]:
+        """Scores and public values of the genuine models and, last, of the router."""
+        row = routed(route)
+        return [*genuine, both(row)], ranking([*genuine_public, public_entry(row)])
 
-    def selection_loss(router: tuple[Fraction, Fraction]) -> Fraction:
-        return genuine[before][1] - [*genuine, router][choice(router)][1]
+    def selection_loss(route: list[int]) -> Fraction:
+        pool, public_values = attacked(route)
+        return genuine[before][1] - pool[winner(public_values)][1]
 
-    static_loss = selection_loss(both(routed(routes[1]))) if budgets else Fraction(0)
+    static_loss = selection_loss(routes[1]) if budgets else Fraction(0)
     for k in budgets:
-        router = both(routed(routes[k]))
-        pool = [*genuine, router]
+        pool, public_values = attacked(routes[k])
+        heldout_values = ranking([*genuine_heldout, heldout_entry(routed(routes[k]))])
+        after = winner(public_values)
+        loss = selection_loss(routes[k])
+        router = pool[-1]
         last = len(names)
-        after = choice(router)
-        rank_s = rank([s for s, _ in pool], last)
-        rank_h = rank([h for _, h in pool], last)
-        ranks_h = [rank([h for _, h in pool], m) for m in (before, after)]
-        loss = selection_loss(router)
+        rank_s = rank(public_values, last)
+        rank_h = rank(heldout_values, last)
+        ranks_h = [rank(heldout_values, m) for m in (before, after)]
         rows.append(
             base
             | {

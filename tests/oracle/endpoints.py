@@ -1,91 +1,16 @@
-"""Scoring rules (section 6) and the choice of the endpoints from public numbers (section 3)."""
+"""The choice of the endpoints from public numbers (section 3).
+
+A profile is what the rule sees of a model: one value per coordinate (tasks, or what the interface
+releases), every model on the same coordinates.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
 from fractions import Fraction
 from itertools import combinations
 
-from .split import OracleBenchmark, OracleRefusal, task_names
-
-
-def task_categories(bench: OracleBenchmark) -> dict[str, str] | None:
-    """Category of every task, or None unless every task sits in exactly one category."""
-    categories: dict[str, str] = {}
-    for item in bench.items:
-        if item.category is None:
-            return None
-        if categories.setdefault(item.task, item.category) != item.category:
-            return None
-    return categories
-
-
-def rounded(value: Fraction) -> Fraction:
-    """To 10 decimals, exactly, half to even."""
-    return round(value, 10)
-
-
-def mean(values: list[Fraction]) -> Fraction:
-    return sum(values, Fraction(0)) / len(values)
-
-
-# --- section 6: scoring -------------------------------------------------------------------------
-
-
-def task_means(
-    bench: OracleBenchmark, chosen_scores: list[Fraction], items_mask: list[bool]
-) -> dict[str, Fraction]:
-    """Mean score on the masked items of every task."""
-    values: dict[str, list[Fraction]] = {task: [] for task in task_names(bench)}
-    for item, score, masked in zip(bench.items, chosen_scores, items_mask, strict=True):
-        if masked:
-            values[item.task].append(score)
-    for task, scores in values.items():
-        if not scores:
-            raise OracleRefusal(f"task {task!r} has no item on one side")
-    return {task: mean(scores) for task, scores in values.items()}
-
-
-def coordinate_mean(by_task: dict[str, Fraction], categories: dict[str, str] | None) -> Fraction:
-    """Unweighted mean over tasks, or within categories and then over categories."""
-    weights = coordinate_weights(list(by_task), categories)
-    return sum((weights[task] * value for task, value in by_task.items()), Fraction(0))
-
-
-def coordinate_weights(tasks: list[str], categories: dict[str, str] | None) -> dict[str, Fraction]:
-    if categories is None:
-        return {task: Fraction(1, len(tasks)) for task in tasks}
-    in_category = Counter(categories[task] for task in tasks)
-    return {task: Fraction(1, len(in_category) * in_category[categories[task]]) for task in tasks}
-
-
-def overall(
-    bench: OracleBenchmark,
-    chosen_scores: list[Fraction],
-    items_mask: list[bool],
-    scoring: str = "item_mean",
-) -> Fraction:
-    """Overall score on the masked items of a row with one score per item."""
-    if scoring == "item_mean":
-        return mean([s for s, masked in zip(chosen_scores, items_mask, strict=True) if masked])
-    if scoring == "equal_task":
-        return coordinate_mean(task_means(bench, chosen_scores, items_mask), None)
-    if scoring == "equal_category":
-        categories = task_categories(bench)
-        if categories is None:
-            raise OracleRefusal("equal_category needs every task to sit in one category")
-        return coordinate_mean(task_means(bench, chosen_scores, items_mask), categories)
-    raise OracleRefusal(f"scoring rule {scoring!r} is not in the oracle")
-
-
-# --- section 3: endpoints -----------------------------------------------------------------------
-
-
-def public_profile(bench: OracleBenchmark, reused: list[bool]) -> dict[str, dict[str, Fraction]]:
-    return {
-        model: task_means(bench, list(row), reused)
-        for model, row in zip(bench.models, bench.scores, strict=True)
-    }
+from .scoring import coordinate_mean, coordinate_weights, rounded
+from .split import OracleRefusal
 
 
 def dominates(winner: dict[str, Fraction], loser: dict[str, Fraction]) -> bool:
@@ -126,12 +51,13 @@ def choose_endpoints(
 ) -> tuple[str, str] | None:
     """(A, B), or None for an ineligible trial. `overall_by_model` is the released overall.
 
-    `categories` (task -> category) weighs the orientation, and under `public_top5` the distance.
+    `categories` (task -> category) weighs the orientation, and under `public_top5` the distance;
+    None where the coordinates seen are not tasks or count alike.
     """
-    tasks = sorted(next(iter(profile.values())))
+    coordinates = sorted(next(iter(profile.values())))
     if rule == "public_top5":
         models = first_five(list(profile), overall_by_model)
-        pair = widest_pair(models, profile, coordinate_weights(tasks, categories))
+        pair = widest_pair(models, profile, coordinate_weights(coordinates, categories))
         if pair is None:
             return None
         low, high = pair
@@ -146,7 +72,7 @@ def choose_endpoints(
         models = first_five(models, overall_by_model)
     elif rule not in ("full_frontier", "non_leading"):
         raise OracleRefusal(f"endpoint rule {rule!r} is not in the oracle")
-    pair = widest_pair(models, profile, coordinate_weights(tasks, None))
+    pair = widest_pair(models, profile, coordinate_weights(coordinates, None))
     if pair is None:
         return None
     low, high = pair

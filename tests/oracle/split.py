@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 
@@ -18,7 +18,8 @@ class OracleItem:
     task: str
     prompt_hash: str
     category: str | None = None
-    subtask: str | None = None
+    subtask: str | None = None  # below the task; with chance for `chance_normalised` only
+    chance: Fraction = Fraction(0)
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,19 @@ def check(bench: OracleBenchmark) -> None:
 
 def task_names(bench: OracleBenchmark) -> list[str]:
     return sorted({item.task for item in bench.items})
+
+
+def pool_small_tasks(bench: OracleBenchmark, k: int) -> OracleBenchmark:
+    """Tasks of fewer than k items become one task `other`; everything else about an item stays."""
+    if k < 1:
+        raise OracleRefusal("min_task_items is at least 1")
+    sizes = Counter(item.task for item in bench.items)
+    large = {task for task, size in sizes.items() if size >= k}
+    name = "other (pooled)" if "other" in large else "other"
+    if name in large and len(large) < len(sizes):
+        raise OracleRefusal(f"a task is named {name!r} already")
+    items = tuple(item if item.task in large else replace(item, task=name) for item in bench.items)
+    return replace(bench, items=items)
 
 
 def reachable_sums(sizes: list[int]) -> list[int]:

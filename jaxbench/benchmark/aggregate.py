@@ -1,0 +1,148 @@
+"""Numbers made of counts, in exact integers: sums, clips, and roundings to ticks.
+
+Released scores, overall scores and their roundings are chains of the same few steps, so they are
+data: one compiled program serves every interface, precision and scoring rule. Everything is a
+whole number held in float64; what could pass 2^53 is refused when the chain is built.
+
+Counts come as `(trials, rows, units)`. How many items a unit has may differ between trials, so
+what a step divides by or subtracts has a leading trial axis, of length 1 where it is always the
+same.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import lcm
+from types import ModuleType
+from typing import TypeVar
+
+import equinox as eqx
+import numpy as np
+from jaxtyping import Array, Float64, Int
+
+EXACT = 2**53
+Numbers = TypeVar("Numbers", np.ndarray, Array)
+
+
+class InexactError(ValueError):
+    """A chain whose whole numbers could pass 2^53."""
+
+
+class Step(eqx.Module):
+    """`x -> x @ matrix`, then clipped or rounded.
+
+    With `offsets`: `max(x - offsets, 0)`. With `divisors`: `rint(x * ticks / divisors)`, half to
+    even.
+    """
+
+    matrix: Float64[Array | np.ndarray, "inputs outputs"]
+    offsets: Float64[Array | np.ndarray, "#trials 1 outputs"] | None = None
+    ticks: Float64[Array | np.ndarray, ""] | None = None
+    divisors: Float64[Array | np.ndarray, "#trials 1 outputs"] | None = None
+
+    def __call__(self, x: Numbers, numpy: ModuleType) -> Numbers:
+        """Apply the step to the last axis."""
+        x = x @ self.matrix
+        if self.offsets is not None:
+            x = numpy.maximum(x - self.offsets, 0.0)
+        if self.ticks is not None and self.divisors is not None:
+            x = numpy.rint(x * self.ticks / self.divisors)
+        return x
+
+
+class Chain(eqx.Module):
+    """Steps from counts per unit (last axis) to numerators.
+
+    Number n is `numerators[..., n] / denominators[trial, n]`; `largest` bounds the numerators.
+    """
+
+    steps: tuple[Step, ...]
+    denominators: Int[Array | np.ndarray, "#trials numbers"]
+    largest: Int[Array | np.ndarray, " numbers"]
+
+    def __call__(self, counts: Numbers, numpy: ModuleType = np) -> Numbers:
+        """Numerators, float64, of counts per unit (whole numbers in float64)."""
+        for step in self.steps:
+            counts = step(counts, numpy)
+        return counts
+
+    @classmethod
+    def start(cls, counted: Int[np.ndarray, "#trials units"]) -> "Chain":
+        """The counts themselves, each out of `counted`."""
+        return cls(steps=(), denominators=counted, largest=counted.max(axis=0))
+
+    def sums(self, parts: Sequence[Sequence[int]]) -> "Chain":
+        """Add numerators that share what they are counted in: means over all items of a part."""
+        matrix = _matrix(len(self.largest), [[(i, 1) for i in part] for part in parts])
+        denominators = np.stack([self.denominators[:, list(p)].sum(axis=1) for p in parts], axis=1)
+        # Units of a task vary between trials where the task does not.
+        if (denominators == denominators[0]).all():
+            denominators = denominators[:1]
+        return self._then(Step(matrix), denominators, denominators.max(axis=0))
+
+    def mix(self, rows: Sequence[Sequence[tuple[int, Fraction]]]) -> "Chain":
+        """Weighted sums of the numbers, every weight exact.
+
+        **Errors:** `InexactError` where the common denominator of a sum is too large, or differs
+        between trials.
+        """
+        if len(self.denominators) != 1:
+            raise InexactError
+        of = [int(d) for d in self.denominators[0]]
+        columns, denominators, largest = [], [], []
+        for row in rows:
+            parts = [(i, weight / of[i]) for i, weight in row]
+            common = lcm(*(part.denominator for _, part in parts))
+            columns.append([(i, int(part * common)) for i, part in parts])
+            denominators.append(common)
+            largest.append(sum(k * int(self.largest[i]) for i, k in columns[-1]))
+        _check(largest, denominators)
+        matrix = _matrix(len(self.largest), columns)
+        return self._then(Step(matrix), np.array([denominators]), np.array(largest))
+
+    def above_chance(self, chances: Sequence[Fraction]) -> "Chain":
+        """`max(score - chance, 0) / (1 - chance)` of every number."""
+        p = np.array([c.numerator for c in chances], dtype=object)
+        q = np.array([c.denominator for c in chances], dtype=object)
+        offsets, denominators = p * self.denominators, (q - p) * self.denominators
+        bounds = [int(b) for b in q * self.largest]
+        _check(bounds)
+        step = Step(
+            _matrix(len(bounds), [[(i, int(k))] for i, k in enumerate(q)]),
+            offsets=offsets.astype(np.float64)[:, None, :],
+        )
+        return self._then(step, denominators.astype(np.int64), np.array(bounds))
+
+    def rounded(self, ticks: int) -> "Chain":
+        """Every number rounded to a multiple of 1/ticks, half to even.
+
+        **Errors:** `InexactError` where float64 could round the wrong way.
+        """
+        # A quotient is off by 2^-53 of itself and lies at least 1/(2 denominator) from the next
+        # rounding boundary, or on it, where the division is exact.
+        _check(
+            [ticks * int(n) for n in self.largest],
+            [4 * ticks * int(d) for d in self.denominators.max(axis=0)],
+        )
+        step = Step(
+            np.eye(len(self.largest)),
+            ticks=np.array(float(ticks)),
+            divisors=self.denominators.astype(np.float64)[:, None, :],
+        )
+        count = len(self.largest)
+        return self._then(step, np.full((1, count), ticks), np.full(count, ticks))
+
+    def _then(self, step: Step, denominators: np.ndarray, largest: np.ndarray) -> "Chain":
+        return Chain((*self.steps, step), denominators, largest)
+
+
+def _matrix(inputs: int, columns: Sequence[Sequence[tuple[int, int]]]) -> np.ndarray:
+    matrix = np.zeros((inputs, len(columns)))
+    for output, column in enumerate(columns):
+        for i, k in column:
+            matrix[i, output] = k
+    return matrix
+
+
+def _check(*bounds: Sequence[int]) -> None:
+    if any(max(bound, default=0) > EXACT for bound in bounds):
+        raise InexactError

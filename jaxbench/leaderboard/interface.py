@@ -1,0 +1,170 @@
+"""Interfaces: which numbers a leaderboard releases about a submission.
+
+Source: spec of feedback (granularity, policies) and the option table. A coordinate is a released
+number; every item belongs to one coordinate, and a router's vote on it uses that number.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import equinox as eqx
+import numpy as np
+from jaxtyping import Int
+
+from jaxbench.benchmark import Benchmark, scoring
+from jaxbench.benchmark.aggregate import Chain, InexactError
+from jaxbench.benchmark.units import Units
+from jaxbench.errors import BadRequest
+
+
+@dataclass(frozen=True)
+class Interface:
+    """`task`, `category`, `aggregate`, or `groups` (D groups of tasks, partition P)."""
+
+    kind: str
+    groups: int = 0
+    partition: int = 0
+
+    @classmethod
+    def parse(cls, text: str) -> "Interface":
+        """Read the option's word; `groups:D` and `groups:D:P` carry whole numbers."""
+        kind, *numbers = text.split(":")
+        if kind != "groups":
+            return cls(kind)
+        if len(numbers) not in (1, 2) or not all(n.isdecimal() for n in numbers):
+            raise BadRequest(f"interface={text}: expected groups:D or groups:D:P in whole numbers")
+        return cls(kind, *(int(n) for n in numbers))
+
+
+class Release(eqx.Module):
+    """The released numbers as a chain on counts per unit, and the units of every coordinate.
+
+    `plain` says that every coordinate is the exact count of one unit; `linear` that no rounding
+    is involved, so that a contrast of counts gives the contrast of released numbers.
+    """
+
+    chain: Chain
+    units: tuple[tuple[int, ...], ...] = eqx.field(static=True)
+    plain: bool = eqx.field(static=True)
+    linear: bool = eqx.field(static=True)
+
+    @property
+    def coordinates(self) -> int:
+        """How many numbers are released."""
+        return len(self.units)
+
+    def coordinate_of_unit(self) -> Int[np.ndarray, " units"]:
+        """The coordinate of every unit."""
+        owner = {unit: c for c, units in enumerate(self.units) for unit in units}
+        return np.array([owner[unit] for unit in range(len(owner))], dtype=np.int64)
+
+
+def needs_categories(benchmark: Benchmark, interface: Interface) -> bool:
+    """Whether units have to be cut by category: categories that do not contain whole tasks."""
+    return interface.kind == "category" and scoring.category_of_task(benchmark) is None
+
+
+def task_scores(units: Units, counted: np.ndarray, ticks: int | None) -> Chain:
+    """Native task scores: exact, or rounded to ticks."""
+    tasks = Chain.start(counted).sums(units.tasks)
+    return tasks if ticks is None else tasks.rounded(ticks)
+
+
+def release(
+    benchmark: Benchmark,
+    units: Units,
+    interface: Interface,
+    *,
+    counted: np.ndarray,
+    ticks: int | None,
+    rule: str,
+    group_seed: str,
+) -> Release:
+    """The numbers that an interface releases.
+
+    **Arguments:** `counted`: what every unit is counted out of on the reused side; `ticks`: per
+    score of 1, or None for exact scores; `rule`: the scoring rule (for `aggregate`);
+    `group_seed`: text of the hash order of `groups`.
+
+    **Errors:** `BadRequest` where the interface does not fit the benchmark, or exact numbers
+    cannot be compared exactly.
+    """
+    try:
+        if interface.kind == "aggregate":
+            return _aggregate(benchmark, units, counted, ticks, rule)
+        if interface.kind == "category" and needs_categories(benchmark, interface):
+            return _item_categories(benchmark, units, counted, ticks)
+        tasks = task_scores(units, counted, ticks)
+        if interface.kind == "task":
+            plain = ticks is None and units.count == len(units.tasks)
+            return Release(tasks, units.tasks, plain=plain, linear=ticks is None)
+        parts = _parts(benchmark, interface, group_seed)
+        means = [[(t, Fraction(1, len(part))) for t in part] for part in parts]
+        chain = tasks.mix(means)
+        chain = chain if ticks is None else chain.rounded(ticks)
+    except InexactError:
+        raise scoring.inexact(benchmark, ticks) from None
+    members = tuple(tuple(u for t in part for u in units.tasks[t]) for part in parts)
+    return Release(chain, members, plain=False, linear=ticks is None)
+
+
+def _parts(benchmark: Benchmark, interface: Interface, group_seed: str) -> list[list[int]]:
+    """The tasks of every coordinate."""
+    if interface.kind == "groups":
+        return task_groups(benchmark.tasks, interface, group_seed)
+    of_task = scoring.category_of_task(benchmark)
+    assert of_task is not None
+    return [[t for t, c in enumerate(of_task) if c == name] for name in sorted(set(of_task))]
+
+
+def task_groups(tasks: Sequence[str], interface: Interface, group_seed: str) -> list[list[int]]:
+    """Near-equal groups of tasks from a seeded hash order (spec: feedback, granularity).
+
+    Task names are ordered by SHA-256 hex of `"{group_seed}-partition-{P}|{name}"`, ties lexical,
+    and cut into D runs whose sizes differ by at most one, longer first.
+    """
+    wanted, many = interface.groups, len(tasks)
+    if not 1 <= wanted <= many:
+        raise BadRequest(f"interface=groups:{wanted}: expected 1 to {many} groups of {many} tasks")
+
+    def order(index: int) -> tuple[str, str]:
+        spelled = f"{group_seed}-partition-{interface.partition}|{tasks[index]}"
+        return hashlib.sha256(spelled.encode()).hexdigest(), tasks[index]
+
+    ordered = sorted(range(many), key=order)
+    shortest, longer = divmod(many, wanted)
+    ends = np.cumsum([shortest + (g < longer) for g in range(wanted)]).tolist()
+    return [ordered[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def _item_categories(benchmark, units: Units, counted, ticks: int | None) -> Release:
+    if benchmark.categories is None:
+        raise BadRequest(f"interface=category: {benchmark.name} has no categories")
+    chain = Chain.start(counted).sums(units.categories)
+    empty = (chain.denominators == 0).any(axis=0)
+    if empty.any():
+        name = sorted(set(benchmark.categories))[int(np.argmax(empty))]
+        raise BadRequest(
+            f"interface=category: category {name!r} has no reused item in some split; use "
+            "interface=task"
+        )
+    plain = ticks is None and all(len(u) == 1 for u in units.categories)
+    chain = chain if ticks is None else chain.rounded(ticks)
+    return Release(chain, units.categories, plain=plain, linear=ticks is None)
+
+
+def _aggregate(benchmark, units: Units, counted, ticks: int | None, rule: str) -> Release:
+    if rule == "mean_win_rate":
+        raise BadRequest(
+            "interface=aggregate with scoring=mean_win_rate: a win rate depends on the other rows "
+            "and is no score of a submission; use interface=task or category"
+        )
+    overall = scoring.released_overall(benchmark, units, rule, counted, ticks)
+    chain = overall.chain
+    if ticks is None and rule != "item_mean":
+        # The exact overall as one whole number.
+        chain = chain.mix([list(enumerate(overall.weights))])
+    linear = ticks is None and rule != "chance_normalised"
+    return Release(chain, (tuple(range(units.count)),), plain=False, linear=linear)
