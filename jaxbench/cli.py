@@ -1,63 +1,55 @@
 """`jaxbench JOB [key=value ...]`: one Hydra application per job, and answers that need no jax."""
 
 import contextlib
+import io
 import os
-import re
-import shlex
-import shutil
-import signal
 import sys
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 
 from jaxbench.errors import BadRequest, unknown
+from jaxbench.jobs import unfinished
+from jaxbench.jobs.arguments import check_arguments
 from jaxbench.jobs.catalogue import JOBS, Job
+from jaxbench.jobs.hydra_app import run_hydra
 
-# What Hydra understands; jaxbench has no flags of its own.
-HYDRA_FLAGS = frozenset(
-    (
-        "--hydra-help", "--cfg", "-c", "--resolve", "--package", "-p", "--run", "-r",
-        "--multirun", "-m", "--shell-completion", "-sc", "--config-path", "-cp",
-        "--config-name", "-cn", "--config-dir", "-cd", "--experimental-rerun", "--info", "-i",
-    )
-)  # fmt: skip
-# Characters that Hydra's grammar reads as more than text.
-NEEDS_QUOTES = re.compile(r"[=,()\[\]{}:\s'\"\\$#]")
-REFUSED, INTERRUPTED, TERMINATED = 2, 130, 143
+FAILED, REFUSED, INTERRUPTED = 1, 2, 130
+# Names from data can be long; a message of more characters loses its middle.
+LONGEST = 1200
 
 
 def entry() -> None:
     """The console script."""
-    # A batch system's SIGTERM unwinds like Ctrl-C, so that nothing half-written stays.
-    signal.signal(signal.SIGTERM, _terminate)
-    status = main(sys.argv[1:])
-    with contextlib.suppress(BrokenPipeError):
-        sys.stdout.flush()
-    sys.exit(status)
-
-
-class _Terminated(KeyboardInterrupt):
-    """SIGTERM."""
-
-
-def _terminate(*_: object) -> None:
-    raise _Terminated
+    unfinished.handle_signals()
+    # Figures need no display, whatever the user's matplotlib is set to.
+    os.environ["MPLBACKEND"] = "agg"
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a character shows its escape.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    sys.exit(main(sys.argv[1:]))
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run one command line; the exit status: 0 done, 2 a bad request, 130 Ctrl-C, 143 SIGTERM."""
+    """Run one command line; the exit status: 0 done, 2 a bad request, 130 Ctrl-C."""
     try:
-        return _main(list(arguments))
+        status = _main(list(arguments))
+        sys.stdout.flush()
+        return status
     except BadRequest as refusal:
         return _refuse("jaxbench", refusal)
-    except KeyboardInterrupt as stop:
+    except KeyboardInterrupt:
         print("jaxbench: interrupted", file=sys.stderr)
-        return TERMINATED if isinstance(stop, _Terminated) else INTERRUPTED
+        return INTERRUPTED
     except BrokenPipeError:
         # Whoever read our output has gone (`| head`); what was asked for is written.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 0
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        _drop_output()
+        print(f"jaxbench: cannot write to standard output: {error.strerror}", file=sys.stderr)
+        return FAILED
 
 
 def _main(arguments: list[str]) -> int:
@@ -78,112 +70,36 @@ def _main(arguments: list[str]) -> int:
     if {"--help", "-h"} & set(rest):
         print(_job_help(job))
         return 0
-    try:
-        multirun = bool({"--multirun", "-m"} & set(rest))
-        check_arguments(job, rest, multirun)
-        return _run_hydra(job, rest)
-    except BadRequest as refusal:
+
+    def refuse(refusal: BadRequest) -> int:
         return _refuse(f"jaxbench {job.name}", refusal)
 
-
-def check_arguments(job: Job, arguments: Sequence[str], multirun: bool = False) -> None:
-    """Refuse what Hydra would refuse less clearly, before Hydra is loaded.
-
-    **Errors:** `BadRequest` for a flag that is not Hydra's, a word that is no `key=value`, an
-    option that does not exist, and a path that has to be quoted.
-    """
-    takes_value = {"--cfg", "-c", "--package", "-p", "--config-path", "-cp", "--config-name",
-                   "-cn", "--config-dir", "-cd", "--info", "-i"}  # fmt: skip
-    after = ""
-    for word in arguments:
-        before, after = after, word
-        if before in takes_value:
-            after = ""
-            continue
-        flag = word.split("=")[0]
-        if word.startswith("-"):
-            if flag in HYDRA_FLAGS:
-                continue
-            hint = flag.lstrip("-").replace("-", "_")
-            raise BadRequest(f"unknown flag {flag}; options are given as {hint}=VALUE")
-        if "=" not in word and not word.startswith("~"):
-            raise BadRequest(f"{word!r} is not an option; options are given as key=value")
-        key, _, value = word.partition("=")
-        key = key.lstrip("+~")
-        if key.startswith(("hydra.", "hydra/")):
-            continue
-        job.check_option(key)
-        if key in job.path_options:
-            _check_path(job, key, value, multirun)
-
-
-def _check_path(job: Job, key: str, value: str, multirun: bool) -> None:
-    if value[:1] in ("'", '"') or "${" in value:
-        return
-    special = value.replace(",", "") if multirun else value
-    if NEEDS_QUOTES.search(special):
-        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-        raise BadRequest(
-            f"{key}={value} holds characters that must be quoted; write it as\n"
-            f"""  jaxbench {job.name} '{key}="{escaped}"'"""
-        )
-
-
-def config_directory() -> Path:
-    """`conf/`: inside the installed package, or beside it in a checkout."""
-    inside = Path(__file__).resolve().parent / "conf"
-    return inside if inside.is_dir() else inside.parent.parent / "conf"
-
-
-def _run_hydra(job: Job, arguments: list[str]) -> int:
-    # Hydra would print its own error text and exit 1; with this its exceptions reach us.
-    os.environ["HYDRA_FULL_ERROR"] = "1"
-    import hydra
-    from hydra.errors import HydraException
-    from omegaconf.errors import OmegaConfBaseException
-
-    scratch = tempfile.mkdtemp(prefix="jaxbench-")
-    os.environ["JAXBENCH_HYDRA_SCRATCH"] = scratch
-    outcomes: list[int] = []
-
-    def task(config) -> None:
-        outcomes.append(_run_job(job, config, shlex.join(["jaxbench", job.name, *arguments])))
-
-    before = sys.argv
-    sys.argv = ["jaxbench", *arguments]
     try:
-        hydra.main(str(config_directory()), job.name, version_base="1.3")(task)()
-    except (HydraException, OmegaConfBaseException) as error:
-        raise BadRequest(_first_line(error)) from None
-    finally:
-        sys.argv = before
-        shutil.rmtree(scratch, ignore_errors=True)
-    return max(outcomes, default=0)
-
-
-def _run_job(job: Job, config, command: str) -> int:
-    """One job of a run or multirun: a refusal is reported here and the other jobs go on."""
-    from omegaconf import OmegaConf
-
-    options = OmegaConf.to_container(config, resolve=True)
-    assert isinstance(options, dict)
-    try:
-        job.run({str(key): value for key, value in options.items()}, command)
+        _check_folder()
+        check_arguments(job, rest)
+        return run_hydra(job, rest, refuse)
     except BadRequest as refusal:
-        return _refuse(f"jaxbench {job.name}", refusal)
-    return 0
+        return refuse(refusal)
+
+
+def _check_folder() -> None:
+    try:
+        os.getcwd()
+    except OSError:
+        raise BadRequest("the current folder has been removed; change to another") from None
 
 
 def _refuse(who: str, refusal: BadRequest) -> int:
-    with contextlib.suppress(BrokenPipeError):
-        print(f"{who}: {refusal}", file=sys.stderr)
+    text = str(refusal)
+    if len(text) > LONGEST:
+        text = f"{text[: LONGEST // 2]} ... {text[-LONGEST // 2 :]}"
+    with contextlib.suppress(OSError):
+        print(f"{who}: {text}", file=sys.stderr)
     return REFUSED
 
 
-def _first_line(error: Exception) -> str:
-    """What went wrong, without Hydra's hints on its own flags."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__
+def _drop_output() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _overview() -> str:

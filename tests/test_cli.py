@@ -131,25 +131,38 @@ def test_sweep_writes_two_runs_and_nothing_else(run_cli, tmp_path):
 def test_sweep_over_two_paths_takes_a_comma_between_them(refuse):
     error = refuse("attack", "-m", "path=one,two", lines=2)
     first, second = error.splitlines()
-    assert first == "jaxbench attack: path=one: no such file or folder"
-    assert second == "jaxbench attack: path=two: no such file or folder"
+    assert first == "jaxbench attack: path=one: no such file or folder (job path=one)"
+    assert second == "jaxbench attack: path=two: no such file or folder (job path=two)"
 
 
 def test_sweep_goes_on_after_a_refused_job_and_says_so(capsys, here):
     found = answer(capsys, "attack", "-m", *QUICK[1:], "trials=0,4")
     assert found.status == 2
-    assert found.err == "jaxbench attack: trials=0: expected a whole number >= 1\n"
+    assert "trials=0: expected a whole number >= 1 (job " in found.err
+    assert found.err.endswith("trials=0)\n")
     (config,) = here.glob("runs/*/config.yaml")
     assert yaml.safe_load(config.read_text())["trials"] == 4
 
 
-def test_no_run_directory_is_made_for_the_second_job_of_one_name(capsys, here):
-    found = answer(capsys, "attack", "-m", *QUICK, "split_seed_base=2,3", "out=one")
-    assert found.status == 2
-    assert len(found.err.splitlines()) == 1
-    assert "out=one holds another run" in found.err
-    assert yaml.safe_load((here / "one/config.yaml").read_text())["split_seed_base"] == 2
-    assert everything_below(here) == {"one", *(f"one/{file}" for file in RUN_FILES)}
+def test_several_runs_do_not_fit_one_folder(refuse, here):
+    refuse("attack", "-m", *QUICK, "split_seed_base=2,3", "out=one", words=["out=one", "job.num"])
+    assert everything_below(here) == set()
+
+
+def test_each_run_of_a_sweep_can_have_its_own_folder(capsys, here):
+    out = "out=sweep/${hydra:job.num}"
+    found = answer(capsys, "attack", "-m", *QUICK, "split_seed_base=2,3", out)
+    assert found.status == 0
+    for number, base in ((0, 2), (1, 3)):
+        config = yaml.safe_load((here / f"sweep/{number}/config.yaml").read_text())
+        assert config["split_seed_base"] == base
+
+
+def test_text_options_are_text_whatever_they_look_like(capsys, here):
+    for spelled in ("a;b", "1.50", "true", "[a]", "é😀"):
+        found = answer(capsys, "attack", *QUICK, f"tie_seed={spelled}", "out=run", "overwrite=true")
+        assert found.status == 0
+        assert yaml.safe_load((here / "run/config.yaml").read_text())["tie_seed"] == spelled
 
 
 # Words that do not exist
@@ -213,7 +226,7 @@ def test_hydra_flags_that_make_no_sense_are_refused_in_one_line(flags, refuse):
     refuse("attack", *flags.split())
 
 
-@pytest.mark.parametrize("word", ["trials=[1", "trials=1,2", "routing_seed=a;b", "trials=${nope}"])
+@pytest.mark.parametrize("word", ["trials=[1", "trials=1,2", "budgets=a;b", "trials=${nope}"])
 def test_values_that_hydra_cannot_read_are_named(word, refuse):
     refuse("attack", word, words=[word.split("=")[0]])
 

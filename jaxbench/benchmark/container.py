@@ -13,6 +13,9 @@ from jaxbench.benchmark.counts import counts_from_scores
 from jaxbench.errors import BadRequest, some
 from jaxbench.options import Protocol
 
+# How results name the attack's own router; no genuine model may bear it.
+FINAL_ROUTER = "Final router"
+
 
 class Benchmark(eqx.Module):
     """Outcomes of genuine models on the items of a benchmark, in integers.
@@ -81,6 +84,11 @@ class Benchmark(eqx.Module):
         }  # fmt: skip
         _check_shapes(scores, models, items, per_item)
         _check_names("model", models)
+        if FINAL_ROUTER in models:
+            raise BadRequest(
+                f"a model is named {FINAL_ROUTER!r}, which is what results call the attack's own "
+                "router; give it another name"
+            )
         _check_names("item", items)
         if len(models) < 2:
             raise BadRequest(
@@ -95,9 +103,12 @@ class Benchmark(eqx.Module):
         counts, denominator, note = counts_from_scores(scores[np.ix_(row, column)])
         names = tuple(sorted(set(tasks)))
         place = {task: index for index, task in enumerate(names)}
+        task_index = np.array([place[tasks[i]] for i in column], dtype=np.int64)
+        for array in (counts, task_index):
+            array.flags.writeable = False
         return cls(
             counts=counts,
-            task_index=np.array([place[tasks[i]] for i in column], dtype=np.int64),
+            task_index=task_index,
             denominator=denominator,
             name=name,
             models=tuple(models[m] for m in row),
@@ -110,6 +121,10 @@ class Benchmark(eqx.Module):
             protocol=protocol,
             provenance=(*provenance, note),
         )
+
+    def __repr__(self) -> str:
+        shape = f"{len(self.models)} models x {len(self.items)} items in {len(self.tasks)} tasks"
+        return f"Benchmark({self.name!r}: {shape})"
 
     @property
     def scores(self) -> np.ndarray:
@@ -173,6 +188,8 @@ def _check_scores(scores: np.ndarray, models: list[str], items: list[str]) -> No
     if bad.any():
         m, i = np.argwhere(bad)[0]
         more = f" ({bad.sum()} such scores)" if bad.sum() > 1 else ""
+        if 1 < np.nanmax(scores) <= 100 and np.nanmin(scores) >= 0:
+            more += "; if these are percentages, divide them by 100"
         raise BadRequest(
             f"score {scores[m, i]} of model {models[m]!r} on item {items[i]!r}: expected a number "
             f"in [0, 1]{more}"

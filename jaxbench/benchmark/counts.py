@@ -61,4 +61,7 @@ def counts_from_scores(scores: np.ndarray) -> tuple[Int[np.ndarray, "..."], int,
         note = "scores have no common denominator up to 10^6: rounded to a grid of 1e-6"
     else:
         note = f"scores are multiples of 1/{denominator}"
-    return np.rint(scores * denominator).astype(np.int64), denominator, note
+    counts = np.rint(scores * denominator).astype(np.int64)
+    off = np.abs(scores - counts / denominator).max(initial=0.0)
+    # More than float64 rounding is said, so that nobody takes the counts for the scores.
+    return counts, denominator, note + (f" (to within {off:.1g})" if off > 1e-12 else "")

@@ -18,6 +18,9 @@ from jaxbench.errors import BadRequest
 from jaxbench.leaderboard import Interface
 from jaxbench.options import AttackRequest
 
+# Every unit is a few products of its own in the compiled program.
+MOST_UNITS = 256
+
 
 @dataclass(frozen=True)
 class Condition:
@@ -58,6 +61,12 @@ class Study:
         # The static router is always computed: other budgets are compared with it.
         self.budgets = tuple(sorted({1, *request.budgets}))
         self.units = {text: self._units(Interface.parse(text)) for text in request.interface}
+        most = max(units.count for units in self.units.values())
+        if most > MOST_UNITS:
+            raise BadRequest(
+                f"{benchmark.name} has {most} tasks (or subtasks); at most {MOST_UNITS} can be "
+                "attacked, since a program grows with them: pool small ones with min_task_items"
+            )
 
     def splits(self, trials: np.ndarray) -> np.ndarray:
         """Reused items of some trials, `(trials, items)`."""

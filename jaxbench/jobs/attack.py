@@ -9,6 +9,7 @@ import pandas as pd
 from jaxbench import metrics
 from jaxbench.benchmark import Benchmark
 from jaxbench.engine import ChunkOutcome, Condition, Stopwatch, Study, prepare, run_attacks
+from jaxbench.errors import BadRequest, unknown
 from jaxbench.options import AttackRequest, Protocol, resolve
 
 if TYPE_CHECKING:
@@ -44,6 +45,10 @@ class AttackResult:
         self.conditions, self.watch = conditions, watch
         self._summary: pd.DataFrame | None = None
 
+    def __repr__(self) -> str:
+        conditions = ", ".join(condition_name(c.condition) for c in self.conditions)
+        return f"AttackResult({self.benchmark.name!r}: {self.request.trials} trials, {conditions})"
+
     def trials(self) -> pd.DataFrame:
         """One row per condition, trial and budget (0 = no attack); scores in percentage points.
 
@@ -76,6 +81,8 @@ class AttackResult:
         """A metric of the summary against the budget, with intervals."""
         from jaxbench.report import budget_figure
 
+        if metric not in metrics.METRICS:
+            raise unknown("metric", metric, metrics.METRICS)
         return budget_figure(self.summary(), metric)
 
     def named(self, result: ConditionResult, table: pd.DataFrame) -> pd.DataFrame:
@@ -117,6 +124,10 @@ def attack(
     **Errors:** `BadRequest` for an unknown option or value, or a benchmark that cannot be split.
     Source: "Fast but False Progress on Benchmarks with Richer Feedback" (2026); arXiv 2609.32109.
     """
+    if not isinstance(benchmark, Benchmark):
+        raise BadRequest(
+            f"attack takes a Benchmark from jaxbench.load or jaxbench.read, not {type(benchmark)}"
+        )
     run = AttackRun(benchmark, request_for(benchmark, options), progress)
     for result, table in run:
         if run.request.save_trials:

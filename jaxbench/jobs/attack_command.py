@@ -21,7 +21,7 @@ from jaxbench.errors import BadRequest
 from jaxbench.jobs.attack import AttackResult, AttackRun, condition_name, request_for
 from jaxbench.jobs.run_directory import check_directory, default_directory, run_directory
 from jaxbench.options import AttackRequest
-from jaxbench.options.attack import JOB_OPTIONS
+from jaxbench.options.attack import JOB_OPTIONS, as_options
 from jaxbench.options.parse import boolean, show, text
 
 DEFAULT_BENCHMARK = "terminal_science"
@@ -48,16 +48,40 @@ def run(options: Mapping[str, object], command: str) -> None:
     target = default_directory("attack") if out is None else Path(text("out", out))
     overwrite = boolean("overwrite", options.get("overwrite") or False)
     check_directory(target, overwrite)
+    _check_device()
     benchmark = open_benchmark(options)
+    _check_apart(target, options)
     asked = {name: value for name, value in options.items() if name not in JOB_OPTIONS}
     attack = AttackRun(benchmark, request_for(benchmark, asked))
+    # Narrower tables would lose their numbers.
     console = Console()
+    console.width = max(console.width, 80)
     with run_directory(target, overwrite) as folder:
         _run(attack, folder, console)
         result = attack.result()
         _write(folder, result, options, command, started)
     report.print_attack(console, result.summary(), _notes(result))
-    console.print(str(target), soft_wrap=True, highlight=False, markup=False)
+    # Plain: rich would turn a name like :smile: into a picture.
+    print(target)
+
+
+def _check_device() -> None:
+    """Refuse a device that jax cannot find."""
+    try:
+        jax.devices()
+    except (RuntimeError, AssertionError) as error:
+        reason = (str(error).splitlines() or ["no reason given"])[0]
+        asked = os.environ.get("JAX_PLATFORMS", "")
+        raise BadRequest(f"jax finds no device (JAX_PLATFORMS={asked!r}): {reason}") from None
+
+
+def _check_apart(target: Path, options: Mapping[str, object]) -> None:
+    """Refuse results in the folder that the outcomes come from, or around it."""
+    if options.get("path") is None:
+        return
+    source, results = Path(str(options["path"])).resolve(), target.resolve()
+    if source.is_relative_to(results) or results == source:
+        raise BadRequest(f"out={target} holds path={source}; name another folder for the results")
 
 
 def open_benchmark(options: Mapping[str, object]) -> Benchmark:
@@ -113,9 +137,8 @@ def _write(
     summary.to_csv(folder / "summary.csv", index=False)
     for name, metric in FIGURES.items():
         report.save_figure(result.plot(metric), folder / name)
-    config = {**_plain(result.request), "benchmark": result.benchmark.name}
-    if options.get("path") is not None:
-        config["path"] = str(options["path"])
+    source = {"path": str(options["path"])} if options.get("path") is not None else {}
+    config = (source or {"benchmark": result.benchmark.name}) | as_options(result.request)
     (folder / "config.yaml").write_text(
         yaml.safe_dump(config, sort_keys=False, allow_unicode=True), encoding="utf-8"
     )
@@ -172,21 +195,6 @@ def _seeds(request: AttackRequest) -> dict[str, object]:
         seeds["routing_seeds"] = [request.bank_seed(b) for b in range(request.banks)]
         seeds["tie_seed"] = request.tie_seed
     return seeds
-
-
-def _plain(request: AttackRequest) -> dict[str, object]:
-    """The options of a request as plain YAML values that repeat it."""
-    values: dict[str, object] = {}
-    for name, value in vars(request).items():
-        if name == "endpoints_given":
-            continue
-        if isinstance(value, tuple):
-            values[name] = list(value)
-        elif isinstance(value, bool | int | str):
-            values[name] = value
-        else:
-            values[name] = "exact" if value is None else str(value)
-    return values
 
 
 def _notes(result: AttackResult) -> list[str]:

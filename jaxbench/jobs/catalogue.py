@@ -18,6 +18,7 @@ class Job:
     check_option: Callable[[str], None]
     options_help: Callable[[], str]
     path_options: frozenset[str]
+    text_options: frozenset[str]
 
     def run(self, options: Mapping[str, object], command: str) -> None:
         """Import the job and run it (this is where jax comes in)."""
@@ -34,6 +35,7 @@ JOBS = {
             check_option=check_name,
             options_help=help_table,
             path_options=frozenset({"path", "out"}),
+            text_options=frozenset({"routing_seed", "tie_seed", "group_seed"}),
         ),
     )
 }

@@ -1,6 +1,7 @@
 """Run directories: complete or not there at all."""
 
 import contextlib
+import json
 import os
 import shutil
 import tempfile
@@ -9,9 +10,12 @@ from datetime import datetime
 from pathlib import Path
 
 from jaxbench.errors import BadRequest
+from jaxbench.jobs import unfinished
 
-# Every run directory holds this file; nothing else is ever replaced.
-MARK = "run.json"
+RECORD = "run.json"
+# What a run is made of.
+FILES = {RECORD, "config.yaml", "summary.csv", "trials.parquet", "report.html"}
+FIGURES = {".svg", ".png"}
 
 
 def default_directory(job: str) -> Path:
@@ -22,46 +26,87 @@ def default_directory(job: str) -> Path:
 def check_directory(target: Path, overwrite: bool) -> None:
     """Refuse a target that could not be written in the end, before any work is done.
 
-    **Errors:** `BadRequest` where `target` is a file, holds another run (and `overwrite` is
-    False), or holds anything that is not a run.
+    **Errors:** `BadRequest` where `target` is no folder, holds another run (and `overwrite` is
+    False), holds anything that is not a run, or cannot be made.
     """
-    if target.is_symlink() or (target.exists() and not target.is_dir()):
+    try:
+        _check(target, overwrite)
+    except OSError as error:
+        raise BadRequest(f"out={target}: {(error.strerror or str(error)).lower()}") from None
+
+
+def _check(target: Path, overwrite: bool) -> None:
+    if Path.cwd().is_relative_to(target.resolve()):
+        raise BadRequest(f"out={target} is the current folder or above it; name a new folder")
+    if target.is_symlink():
+        raise BadRequest(f"out={target} is a link; name the folder itself, or a new one")
+    if _is_there(target) and not target.is_dir():
         raise BadRequest(f"out={target} is not a folder; name a new one")
     if target.is_dir() and any(target.iterdir()):
-        if not (target / MARK).is_file():
+        if foreign := _foreign(target):
             raise BadRequest(
-                f"out={target} holds files that are not a jaxbench run; name a new folder"
+                f"out={target} holds what is not a jaxbench run ({foreign}); name a new folder"
             )
         if not overwrite:
             raise BadRequest(
                 f"out={target} holds another run; name a new folder, or replace it with "
                 "overwrite=true"
             )
-    parent = _existing_parent(target)
-    if not parent.is_dir() or not os.access(parent, os.W_OK | os.X_OK):
+    parent = next(p for p in target.absolute().parents if _is_there(p))
+    if not parent.is_dir():
+        raise BadRequest(f"out={target}: {parent} is not a folder")
+    if not os.access(parent, os.W_OK | os.X_OK):
         raise BadRequest(f"out={target}: no permission to write in {parent}")
+
+
+def _foreign(folder: Path) -> str | None:
+    """What in a folder is not a run of ours, or None: nothing else is ever replaced."""
+    for entry in sorted(folder.iterdir()):
+        if entry.is_dir() or not (entry.name in FILES or entry.suffix in FIGURES):
+            return entry.name
+    try:
+        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+        return None if "jaxbench" in record["versions"] else RECORD
+    except FileNotFoundError:
+        return f"no {RECORD}"
+    except (OSError, ValueError, TypeError, KeyError):
+        return RECORD
 
 
 @contextlib.contextmanager
 def run_directory(target: Path, overwrite: bool) -> Iterator[Path]:
     """A temporary folder that becomes `target` when the block ends well, and vanishes if not."""
     check_directory(target, overwrite)
-    made = _make_parents(target.parent)
-    partial = Path(
-        tempfile.mkdtemp(prefix=f".{target.name}-", suffix=".partial", dir=target.parent)
-    )
+    made = [p for p in (target.parent, *target.parent.parents) if not p.exists()]
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        partial = Path(tempfile.mkdtemp(prefix=".jaxbench-", suffix=".partial", dir=target.parent))
+    except OSError as error:
+        _remove_empty(made)
+        raise BadRequest(
+            f"out={target}: cannot write in {target.parent}: {error.strerror}"
+        ) from None
+    # What was made for this run goes if it is interrupted: the outermost folder holds the rest.
+    outermost = made[-1] if made else partial
+    unfinished.add(outermost)
     # mkdtemp makes private folders; a run directory is as readable as any other.
     partial.chmod(0o777 & ~_umask())
     try:
-        yield partial
+        try:
+            yield partial
+        except OSError as error:
+            # A full disk, most likely; what was computed is lost, what was there stays.
+            raise BadRequest(f"out={target}: {(error.strerror or str(error)).lower()}") from None
         check_directory(target, overwrite)
-        _take_place(partial, target)
+        with unfinished.uninterrupted():
+            _take_place(partial, target)
+            unfinished.done(outermost)
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
-        for folder in made:
-            with contextlib.suppress(OSError):
-                folder.rmdir()
+        _remove_empty(made)
         raise
+    finally:
+        unfinished.done(outermost)
 
 
 def _take_place(partial: Path, target: Path) -> None:
@@ -69,24 +114,30 @@ def _take_place(partial: Path, target: Path) -> None:
         partial.rename(target)
         return
     # The old run steps aside first, so that there is a whole run under the name or none.
-    aside = Path(tempfile.mkdtemp(prefix=f".{target.name}-", suffix=".old", dir=target.parent))
-    target.rename(aside / target.name)
-    partial.rename(target)
+    aside = Path(tempfile.mkdtemp(prefix=".old-", suffix=".partial", dir=target.parent))
+    target.rename(aside / "run")
+    try:
+        partial.rename(target)
+    except BaseException:
+        (aside / "run").rename(target)
+        aside.rmdir()
+        raise
     shutil.rmtree(aside, ignore_errors=True)
 
 
-def _make_parents(folder: Path) -> list[Path]:
-    """Make `folder`; returns what was made, innermost first."""
-    missing = [p for p in (folder, *folder.parents) if not p.exists()]
+def _remove_empty(folders: list[Path]) -> None:
+    for folder in folders:
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+
+
+def _is_there(path: Path) -> bool:
+    """`Path.exists`, but a name too long or a folder that may not be read is an error."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BadRequest(f"cannot make {folder}: {error.strerror}") from None
-    return missing
-
-
-def _existing_parent(target: Path) -> Path:
-    return next(p for p in target.absolute().parents if p.exists())
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
 
 
 def _umask() -> int:

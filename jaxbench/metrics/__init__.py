@@ -7,7 +7,6 @@ from jaxbench.metrics.ranking import half_wins as half_wins
 from jaxbench.metrics.summary import METRICS as METRICS
 from jaxbench.metrics.summary import Summary as Summary
 from jaxbench.metrics.summary import bank_spread as bank_spread
-from jaxbench.metrics.table import FINAL_ROUTER as FINAL_ROUTER
 from jaxbench.metrics.table import trial_table as trial_table
 from jaxbench.metrics.trial import GenuineScores as GenuineScores
 from jaxbench.metrics.trial import RouterScores as RouterScores

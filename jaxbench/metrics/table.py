@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Int
 
+from jaxbench.benchmark import FINAL_ROUTER
 from jaxbench.metrics.trial import RouterScores, TrialMetrics
 
-FINAL_ROUTER = "Final router"
 # Filled in every row, whether or not the trial was eligible.
 GENUINE_COLUMNS = ("no_attack_reused_pp", "no_attack_heldout_pp", "genuine_gap_pp")
 

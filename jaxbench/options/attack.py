@@ -1,7 +1,7 @@
 """From what a user asked for to a complete, checked request."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 
 from jaxbench.errors import BadRequest, nearest
@@ -67,6 +67,15 @@ NEEDS = {
     "routing_seed": ("routers", "hash"),
     "tie_seed": ("routers", "hash"),
     "banks": ("routers", "hash"),
+}
+
+# A seed has 64 bits; the others are about what one machine holds in memory, or computes in a day.
+LARGEST = {
+    "trials": 10**8,
+    "budgets": 2**20,
+    "seed": 2**64 - 1,
+    "banks": 10**4,
+    "resamples": 10**5,
 }
 
 
@@ -143,23 +152,52 @@ def resolve(
     return request
 
 
+def as_options(request: AttackRequest) -> dict[str, object]:
+    """A request as plain option values that resolve to it again."""
+    values: dict[str, object] = {}
+    for field in fields(request):
+        name, value = field.name, getattr(request, field.name)
+        if name == "endpoints_given" or _why_idle(name, request):
+            continue
+        if name == "endpoints" and not request.endpoints_given and _chosen_by_interface(request):
+            continue
+        if isinstance(value, tuple):
+            values[name] = list(value)
+        elif isinstance(value, bool | int | str):
+            values[name] = value
+        else:
+            values[name] = "exact" if value is None else str(value)
+    return values
+
+
+def _chosen_by_interface(request: AttackRequest) -> bool:
+    return any(request.endpoint_rules(i) != request.endpoints for i in request.interface)
+
+
+def _why_idle(name: str, request: AttackRequest) -> str | None:
+    """Why an option means nothing beside the other choices, or None where it does."""
+    if name in NEEDS:
+        choice, value = NEEDS[name]
+        found = getattr(request, choice)
+        return None if found == value else f"under {choice}={found}; it needs {choice}={value}"
+    if name == "group_seed" and not any(i.startswith("groups") for i in request.interface):
+        return "without interface=groups:D"
+    hashed = request.routers == "hash" and request.split == "hash"
+    if name == "seed" and hashed and request.preset == "published":
+        return (
+            "under routers=hash and split=hash; use routing_seed and split_seed_base, or "
+            "preset=simulation"
+        )
+    return None
+
+
 def _check_idle(request: AttackRequest, asked: Mapping[str, object]) -> None:
     """Refuse an option that the other choices switch off, and numbers that no counter holds."""
-    for name, (choice, value) in NEEDS.items():
-        found = getattr(request, choice)
-        if name in asked and found != value:
-            raise BadRequest(
-                f"{name} means nothing under {choice}={found}; it needs {choice}={value}"
-            )
-    if "group_seed" in asked and not any(i.startswith("groups") for i in request.interface):
-        raise BadRequest("group_seed means nothing without interface=groups:D")
-    hashed = request.routers == "hash" and request.split == "hash"
-    if "seed" in asked and hashed and request.preset == "published":
-        raise BadRequest(
-            "seed means nothing under routers=hash and split=hash; use routing_seed and "
-            "split_seed_base, or preset=simulation"
-        )
-    if request.seed >= 2**64:
-        raise BadRequest(f"seed={request.seed}: expected at most 2^64 - 1")
-    if request.trials > 2**32:
-        raise BadRequest(f"trials={request.trials}: expected at most 2^32, the trials of one seed")
+    for name in asked:
+        if why := _why_idle(name, request):
+            raise BadRequest(f"{name} means nothing {why}")
+    for name, largest in LARGEST.items():
+        value = getattr(request, name)
+        value = value[-1] if isinstance(value, tuple) else value
+        if value > largest:
+            raise BadRequest(f"{name}={value}: expected at most {largest:,}")

@@ -1,8 +1,12 @@
 """Values of options: checked one by one, refused in the user's words."""
 
-from collections.abc import Sequence
+import contextlib
+import operator
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
+from typing import SupportsIndex
 
 from jaxbench.errors import BadRequest, unknown
 
@@ -10,11 +14,13 @@ from jaxbench.errors import BadRequest, unknown
 def integer(name: str, value: object, least: int | None = None) -> int:
     """A whole number, at least `least`."""
     expected = "a whole number" if least is None else f"a whole number >= {least}"
-    if isinstance(value, bool) or not isinstance(value, int):
+    # Whole numbers of numpy too, but no booleans and no floats.
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
         raise BadRequest(f"{name}={show(value)}: expected {expected}")
-    if least is not None and value < least:
-        raise BadRequest(f"{name}={value}: expected {expected}")
-    return value
+    number = operator.index(value)
+    if least is not None and number < least:
+        raise BadRequest(f"{name}={number}: expected {expected}")
+    return number
 
 
 def boolean(name: str, value: object) -> bool:
@@ -28,7 +34,10 @@ def text(name: str, value: object) -> str:
     """Text; a number is read as it is written."""
     if isinstance(value, bool) or not isinstance(value, str | int | float) or value == "":
         raise BadRequest(f"{name}={show(value)}: expected text")
-    return str(value)
+    spelled = str(value)
+    if not spelled.isprintable() and any("\ud800" <= c <= "\udfff" for c in spelled):
+        raise BadRequest(f"{name}={spelled!r}: expected text that can be written as UTF-8")
+    return spelled
 
 
 def fraction(name: str, value: object) -> Fraction:
@@ -36,10 +45,12 @@ def fraction(name: str, value: object) -> Fraction:
 
     A float is read as the decimal that it prints as: 0.575 means 575/1000.
     """
-    try:
-        parsed = Fraction(str(value).strip())
-    except (ValueError, ZeroDivisionError):
-        parsed = Fraction(0)
+    spelled = str(value).strip()
+    parsed = Fraction(0)
+    # A long exponent would be a number of a billion digits.
+    if len(spelled) <= 40 and re.fullmatch(r"[0-9._]+(/[0-9_]+)?|[0-9.]+e-?[0-9]{1,2}", spelled):
+        with contextlib.suppress(ValueError, ZeroDivisionError):
+            parsed = Fraction(spelled)
     if isinstance(value, bool) or not 0 < parsed < 1:
         raise BadRequest(
             f"{name}={show(value)}: expected an exact fraction between 0 and 1, such as 2/3 or "
@@ -50,7 +61,7 @@ def fraction(name: str, value: object) -> Fraction:
 
 def budgets(name: str, value: object) -> tuple[int, ...]:
     """Rising whole numbers >= 1."""
-    values = list(value) if isinstance(value, list | tuple) else [value]
+    values = _several(value)
     if not values:
         raise BadRequest(f"{name}=[]: expected at least one budget, such as [1,8,128]")
     numbers = tuple(integer(name, v, least=1) for v in values)
@@ -92,7 +103,7 @@ def choices(
     name: str, value: object, known: Sequence[str], built: Sequence[str]
 ) -> tuple[str, ...]:
     """One or several of the known words, each once."""
-    values = list(value) if isinstance(value, list | tuple) else [value]
+    values = _several(value)
     if not values:
         raise BadRequest(f"{name}=[]: expected at least one of {', '.join(built)}")
     words = tuple(choice(name, v, known, built) for v in values)
@@ -101,10 +112,17 @@ def choices(
     return words
 
 
+def _several(value: object) -> list[object]:
+    """One value or any sequence of them: a list, a range, an array."""
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):
+        return list(value)
+    return [value]
+
+
 def show(value: object) -> str:
     """A value as the command line spells it."""
     if isinstance(value, list | tuple):
         return "[" + ",".join(show(v) for v in value) + "]"
     if isinstance(value, bool):
         return str(value).lower()
-    return str(value)
+    return " ".join(str(value).split())

@@ -73,6 +73,7 @@ ATTACK = (
     *(Option(name, "", "", "", "", built=False) for name in (
         "reused_items", "extra_overall", "submitter", "decoder", "mechanism", "state", "on", "clip",
         "simulator", "format", "score", "items", "missing", "anonymise", "device", "log",
+        "dry_run", "resume", "memory",
     )),
 )  # fmt: skip
 

@@ -15,6 +15,8 @@ def read(path: str | Path) -> Benchmark:
     **Errors:** `BadRequest` for whatever is wrong with the folder or the files (see
     `jaxbench.sources.native`).
     """
+    if not isinstance(path, str | Path):
+        raise BadRequest(f"path={path}: expected a folder's name")
     folder = Path(path)
     if not folder.exists():
         raise BadRequest(f"path={path}: no such file or folder")

@@ -1,6 +1,7 @@
 """The native form of a benchmark: `items.parquet` and `scores.parquet` in one folder.
 
-`items.parquet` has one row per item: `item_id`, `task`, optional `category` and `prompt_sha256`.
+`items.parquet` has one row per item: `item_id`, `task`, optional `category` and `prompt_sha256`,
+and for `scoring=chance_normalised` `subtask` and `chance`.
 `scores.parquet` is long: `model`, `item_id`, `score` in [0, 1], optional `repeats` (runs that the
 score is the mean of). Other columns are ignored. Row order means nothing; ids are text.
 """
@@ -26,10 +27,12 @@ def read_native(folder: Path, *, name: str, protocol: Protocol | None = None) ->
     Parquet, a missing column, an empty id, a repeated item or (model, item), a model that misses
     items, a score for an unknown item, and what `Benchmark.from_scores` refuses.
     """
-    items = _table(folder / ITEMS, ("item_id", "task"), ("category", "prompt_sha256"))
+    items = _table(
+        folder / ITEMS, ("item_id", "task"), ("category", "prompt_sha256", "subtask", "chance")
+    )
     long = _table(folder / SCORES, ("model", "item_id", "score"), ("repeats",))
     for table, file, columns in (
-        (items, folder / ITEMS, list(items.columns)),
+        (items, folder / ITEMS, [c for c in items.columns if c != "chance"]),
         (long, folder / SCORES, ["model", "item_id"]),
     ):
         for column in columns:
@@ -46,33 +49,52 @@ def read_native(folder: Path, *, name: str, protocol: Protocol | None = None) ->
         notes.append(f"no prompt_sha256 in {ITEMS}: every item counts as its own prompt")
     if "repeats" in long:
         notes.append(f"each score is the mean of {_repeats(long['repeats'], folder / SCORES)} runs")
-    return Benchmark.from_scores(
-        scores,
-        models=models,
-        items=ids,
-        tasks=items["task"].tolist(),
-        prompt_hashes=hashes,
-        categories=items["category"].tolist() if "category" in items else None,
-        name=name,
-        protocol=protocol,
-        provenance=notes,
-    )
+    optional = {
+        plural: items[column].tolist() if column in items else None
+        for plural, column in (
+            ("categories", "category"), ("subtasks", "subtask"), ("chances", "chance"),
+        )
+    }  # fmt: skip
+    try:
+        return Benchmark.from_scores(
+            scores,
+            models=models,
+            items=ids,
+            tasks=items["task"].tolist(),
+            prompt_hashes=hashes,
+            name=name,
+            protocol=protocol,
+            provenance=notes,
+            **optional,
+        )
+    except BadRequest as refusal:
+        raise BadRequest(f"{folder}: {refusal}") from None
 
 
 def _table(path: Path, required: tuple[str, ...], optional: tuple[str, ...]) -> pd.DataFrame:
     """The known columns of a Parquet file, ids as text."""
     try:
+        # Opening a pipe would wait for a writer.
+        if path.exists() and not path.is_file():
+            raise BadRequest(f"{path} is not a regular file; expected Parquet")
         schema = pq.read_schema(path)
+        twice = sorted({c for c in schema.names if schema.names.count(c) > 1})
+        if twice:
+            raise BadRequest(f"{path}: column {twice[0]!r} stands more than once")
         names = [c for c in (*required, *optional) if c in schema.names]
         if missing := [c for c in required if c not in names]:
             raise BadRequest(
                 f"{path}: column {missing[0]!r} is missing; found {', '.join(schema.names)}"
             )
         table = pq.read_table(path, columns=names)
+        if not table.num_rows:
+            raise BadRequest(f"{path} has no rows")
     except FileNotFoundError:
         raise BadRequest(
             f"{path} is missing; a benchmark folder holds {ITEMS} and {SCORES}"
         ) from None
+    except PermissionError:
+        raise BadRequest(f"{path} may not be read: permission denied") from None
     except (OSError, pa.ArrowException) as error:
         reason = str(error).splitlines()[0]
         raise BadRequest(f"{path} cannot be read as Parquet: {reason}") from None
@@ -81,7 +103,7 @@ def _table(path: Path, required: tuple[str, ...], optional: tuple[str, ...]) -> 
         values = table[column]
         if pa.types.is_dictionary(values.type):
             values = values.cast(values.type.value_type)
-        number = column in ("score", "repeats")
+        number = column in ("score", "repeats", "chance")
         frame[column] = _numbers(values, path, column) if number else _texts(values, path, column)
     return pd.DataFrame(frame)
 
@@ -105,7 +127,8 @@ def _texts(values: pa.ChunkedArray, path: Path, column: str) -> pd.Series:
 def _check_filled(values: pd.Series, path: Path, column: str) -> None:
     empty = values.isna() | (values.astype(str).str.strip() == "")
     if empty.any():
-        raise BadRequest(f"{path}: row {int(np.argmax(empty.to_numpy()))} has an empty {column}")
+        row = int(np.argmax(empty.to_numpy())) + 1
+        raise BadRequest(f"{path}: row {row} of {len(values)} has an empty {column}")
 
 
 def _repeats(values: pd.Series, path: Path) -> str:
@@ -114,7 +137,8 @@ def _repeats(values: pd.Series, path: Path) -> str:
     if bad.any():
         row = int(np.argmax(bad))
         raise BadRequest(
-            f"{path}: row {row} has repeats {numbers[row]}, expected a whole number of runs >= 1"
+            f"{path}: row {row + 1} of {len(numbers)} has repeats {numbers[row]}, expected a whole "
+            "number of runs >= 1"
         )
     low, high = int(numbers.min()), int(numbers.max())
     return str(low) if low == high else f"{low} to {high}"
@@ -127,7 +151,8 @@ def _matrix(long: pd.DataFrame, items: list[str], path: Path) -> tuple[np.ndarra
     if (column < 0).any():
         row = int(np.argmax(column < 0))
         raise BadRequest(
-            f"{path}: row {row} scores item {long['item_id'].iloc[row]!r}, which is not in {ITEMS}"
+            f"{path}: row {row + 1} of {len(long)} scores item {long['item_id'].iloc[row]!r}, "
+            f"which is not in {ITEMS}"
         )
     place = pd.Index(models).get_indexer(pd.Index(long["model"]))
     cell = place * len(items) + column

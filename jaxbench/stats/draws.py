@@ -95,8 +95,8 @@ def multiplicities(
 ) -> Float64[Array, " slots"]:
     """How often every slot is drawn when each draws one of `start` to `start + size - 1`.
 
-    Needs a pair for two slots. A slot of size 0 (padding) draws nothing. A 32-bit word is scaled to the range, which moves no
-    chance by more than 2^-32: less than any number of resamples could show.
+    Needs a pair for two slots. A slot of size 0 (padding) draws nothing. A 32-bit word is scaled
+    to the range, which moves no chance by more than 2^-32: less than resamples could show.
     """
     slots = start.shape[0]
     scaled = pairs.reshape(-1)[:slots].astype(jnp.uint64) * size.astype(jnp.uint64)

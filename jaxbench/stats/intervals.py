@@ -17,6 +17,9 @@ from jaxbench.stats.draws import pad, padded_size
 from jaxbench.stats.quantile import quantiles
 from jaxbench.stats.student import t_critical, tail_of
 
+# Numbers that differ by less than this share of them are equal.
+_ROUNDING = 1e-12
+
 
 def wilson_interval(
     successes: Num[np.ndarray, "*shape"], trials: Num[np.ndarray, "*shape"], level: float = 0.95
@@ -115,7 +118,7 @@ def _acceleration(jackknife: np.ndarray) -> np.ndarray:
     mean = np.where(defined, jackknife, 0.0).sum(axis=0) / count
     influence = np.where(defined, mean - jackknife, 0.0)
     # Rounding of equal values is no influence.
-    influence[np.abs(influence) <= 1e-14 * np.abs(mean)] = 0.0
+    influence[np.abs(influence) <= _ROUNDING * np.abs(mean)] = 0.0
     cubes, squares = (influence**3).sum(axis=0), (influence**2).sum(axis=0)
     return cubes / (6 * np.where(squares > 0, squares, 1.0) ** 1.5)
 
@@ -129,7 +132,9 @@ def _bca_ends(
 ) -> Float64[Array, "columns 2"]:
     here = estimate[:, None]
     used = (~jnp.isnan(resampled)).sum(axis=1)
-    twice = (resampled < here).sum(axis=1) + (resampled <= here).sum(axis=1)
+    # Discrete data repeat the estimate, but for rounding.
+    near = _ROUNDING * jnp.abs(here)
+    twice = (resampled < here - near).sum(axis=1) + (resampled <= here + near).sum(axis=1)
     bias = ndtri(twice / (2 * used))[:, None]
     reach = bias + ndtri(tails)[None]
     at = ndtr(bias + reach / (1 - acceleration[:, None] * reach))

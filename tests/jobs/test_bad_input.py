@@ -1,6 +1,7 @@
 """Bad input: one clear line, exit status 2, nothing left behind."""
 
 import json
+import os
 import re
 import shlex
 
@@ -113,10 +114,7 @@ def test_counts(option, refuse):
         ("bootstrap_seed=abc", [WHOLE]),
         ("bootstrap_seed=-1", [WHOLE, ">= 0"]),
         ("bootstrap_seed=false", [WHOLE]),
-        ("routing_seed=[a]", ["expected text"]),
-        ("routing_seed=true", ["expected text"]),
         ("routing_seed=''", ["expected text"]),
-        ("tie_seed={a:1}", ["expected text"]),
         ("save_trials=maybe", ["true or false"]),
         ("save_trials=1", ["true or false"]),
         ("overwrite=maybe", ["true or false"]),
@@ -231,7 +229,7 @@ def test_folder_in_place_of_a_file(refuse, here):
     file = write_pair(here / "data") / "items.parquet"
     file.unlink()
     file.mkdir()
-    refuse("path=data", words=["data/items.parquet", "cannot be read as Parquet"])
+    refuse("path=data", words=["data/items.parquet", "not a regular file"])
 
 
 @pytest.mark.parametrize(
@@ -348,11 +346,12 @@ def test_model_that_misses_items(refuse_pair):
 
 @pytest.mark.parametrize("count", [0, 1])
 def test_fewer_than_two_models(count, refuse_pair):
-    refuse_pair(f"{count} model(s)", "at least two", scores=_typed(score_frame()[: 12 * count]))
+    words = ["1 model(s)", "at least two"] if count else ["data/scores.parquet", "no rows"]
+    refuse_pair(*words, scores=_typed(score_frame()[: 12 * count]))
 
 
 def test_no_items_at_all(refuse_pair):
-    refuse_pair("data/scores.parquet", "'item 00'", items=_typed(item_frame()[:0]))
+    refuse_pair("data/items.parquet", "no rows", items=_typed(item_frame()[:0]))
 
 
 def _typed(frame: pd.DataFrame) -> pa.Table:
@@ -365,7 +364,7 @@ def _typed(frame: pd.DataFrame) -> pa.Table:
 def test_score_of_an_unknown_item(refuse_pair):
     scores = score_frame()
     scores.loc[3, "item_id"] = "item 99"
-    refuse_pair("data/scores.parquet", "row 3", "'item 99'", "items.parquet", scores=scores)
+    refuse_pair("data/scores.parquet", "row 4 of", "'item 99'", "items.parquet", scores=scores)
 
 
 @pytest.mark.parametrize("value", [0, 1.5, -1, float("nan")])
@@ -373,7 +372,7 @@ def test_repeats(value, refuse_pair):
     scores = score_frame()
     scores["repeats"] = 3.0
     scores.loc[7, "repeats"] = value
-    refuse_pair("data/scores.parquet", "row 7", "repeats", "whole number", scores=scores)
+    refuse_pair("data/scores.parquet", "row 8 of", "repeats", "whole number", scores=scores)
 
 
 # Items
@@ -400,7 +399,7 @@ def test_empty_names(file, column, value, refuse_pair):
     tables = {"items": item_frame(), "scores": score_frame()}
     tables["items"]["category"] = "all"
     tables[file][column] = [*tables[file][column][:2], value, *tables[file][column][3:]]
-    refuse_pair(f"data/{file}.parquet", "row 2", f"empty {column}", **tables)
+    refuse_pair(f"data/{file}.parquet", "row 3 of", f"empty {column}", **tables)
 
 
 def test_prompt_in_two_tasks(refuse_pair):
@@ -513,3 +512,37 @@ def test_a_process_refuses_alike(run_cli, tmp_path):
     for word in ("jaxbench attack: ", "score inf", "'model c'", "'item 04'", "[0, 1]"):
         assert word in line
     assert everything_below(tmp_path) == before
+
+
+def test_a_pipe_is_not_waited_for(refuse, here):
+    file = write_pair(here / "data") / "scores.parquet"
+    file.unlink()
+    os.mkfifo(file)
+    refuse("path=data", words=["data/scores.parquet", "not a regular file"])
+
+
+def test_the_name_of_the_attacks_own_router_is_taken(refuse_pair):
+    scores = score_frame()
+    scores.loc[scores["model"] == scores["model"].iloc[0], "model"] = "Final router"
+    refuse_pair("'Final router'", "another name", scores=scores)
+
+
+def test_percentages_get_a_hint(refuse_pair):
+    scores = score_frame()
+    scores["score"] = scores["score"] * 100
+    refuse_pair("data:", "divide them by 100", scores=scores)
+
+
+def test_results_do_not_go_where_the_outcomes_are(refuse, here):
+    write_pair(here / "run/data")
+    refuse("path=run/data", "out=run", words=["out=run", "name a"])
+    refuse("path=run/data", "out=run/data", words=["out=run/data"])
+
+
+def test_more_tasks_than_a_program_can_hold(refuse_pair):
+    items, scores = [], []
+    for i in range(2 * 257):
+        items.append({"item_id": f"i{i}", "task": f"t{i // 2}"})
+        scores += [{"model": m, "item_id": f"i{i}", "score": float(m == "a")} for m in "ab"]
+    refuse_pair("257 tasks", "256", "min_task_items",
+                items=pd.DataFrame(items), scores=pd.DataFrame(scores))  # fmt: skip

@@ -1,6 +1,7 @@
 """Run directories: whole or not there, what they hold, and that a run can be repeated."""
 
 import contextlib
+import errno
 import json
 import re
 import shlex
@@ -76,8 +77,16 @@ def test_directory_is_as_readable_as_any_other(here):
     assert stat.S_IMODE(Path("run").stat().st_mode) == stat.S_IMODE(Path("other").stat().st_mode)
 
 
-@pytest.mark.parametrize("error", [OSError, KeyboardInterrupt, SystemExit])
-def test_nothing_is_left_of_a_run_that_fails(error, here):
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        # A full disk is told like a bad request: one line, and nothing is left.
+        (OSError(errno.ENOSPC, "No space left on device"), BadRequest),
+        (KeyboardInterrupt(), KeyboardInterrupt),
+        (SystemExit(), SystemExit),
+    ],
+)
+def test_nothing_is_left_of_a_run_that_fails(error, told, here):
     Path("there").mkdir()
 
     def fail(folder):
@@ -86,7 +95,7 @@ def test_nothing_is_left_of_a_run_that_fails(error, here):
             raise error
 
     for folder in ("run", "new/and/newer/run", "there/run"):
-        with pytest.raises(error):
+        with pytest.raises(told):
             fail(folder)
     assert everything_below(here) == {"there"}
 
@@ -135,11 +144,22 @@ def test_a_job_that_cannot_write_leaves_nothing(here, monkeypatch):
 
 def test_overwrite_replaces_a_run(here):
     a_run(Path("run"), "old")
-    (here / "run/more.txt").write_text("of the old run")
+    (here / "run/more.svg").write_text("a figure of the old run")
     with run_directory(Path("run"), overwrite=True) as partial:
         (partial / "run.json").write_text("new")
         assert Path("run/summary.csv").read_text() == "old"
     assert everything_below(here) == {"run", "run/run.json"}
+
+
+def test_a_run_with_files_of_the_users_in_it_is_not_replaced(here):
+    a_run(Path("run"), "old")
+    (here / "run/notes.txt").write_text("mine")
+    with (
+        pytest.raises(BadRequest, match=r"notes\.txt"),
+        run_directory(Path("run"), overwrite=True),
+    ):
+        pass
+    assert (here / "run/notes.txt").read_text() == "mine"
 
 
 @pytest.mark.parametrize("overwrite", [True, False])

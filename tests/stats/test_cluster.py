@@ -43,8 +43,8 @@ def looped_means(values, valid, clusters, counts):
 
 def test_means_of_whole_clusters():
     values, valid, clusters = example()
-    found = stats.resampled_cluster_means(values, valid, clusters, 13, resamples=200, seed=5)
-    expected = looped_means(values, valid, clusters, counts_of(13, resamples=200, seed=5))
+    found = stats.resampled_cluster_means(values, valid, clusters, 13, resamples=100, seed=5)
+    expected = looped_means(values, valid, clusters, counts_of(13, resamples=100, seed=5))
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
 
@@ -62,27 +62,27 @@ def test_means_of_any_clusters(clusters, values, valid, seed):
 
 
 def test_a_sum_of_whole_numbers_is_exact_and_columns_are_paired():
-    values = np.random.default_rng(0).integers(0, 5, (37, 4)).astype(float)
+    values = np.random.default_rng(0).integers(0, 5, (15, 4)).astype(float)
     values[:, 3] = values[:, 0] - values[:, 1]
     found = stats.resampled_sums(values, resamples=100, seed=1)
-    assert np.array_equal(found, counts_of(37, resamples=100, seed=1) @ values)
+    assert np.array_equal(found, counts_of(15, resamples=100, seed=1) @ values)
     assert np.array_equal(found[:, 3], found[:, 0] - found[:, 1])
     alone = stats.resampled_sums(values[:, [1]], resamples=100, seed=1)
     assert np.array_equal(alone[:, 0], found[:, 1])
 
 
 def test_one_unit():
-    found = stats.resampled_ratios(np.array([[3.0]]), np.array([[4.0]]), resamples=5, seed=0)
-    assert found.tolist() == [[0.75]] * 5
+    found = stats.resampled_ratios(np.array([[3.0]]), np.array([[4.0]]), resamples=100, seed=0)
+    assert found.tolist() == [[0.75]] * 100
 
 
 def test_strata_keep_their_sizes():
     strata = np.array([1, 0, 1, 0, 0, 1, 1, 1, 1])
-    counts = counts_of(9, resamples=200, seed=2, strata=strata)
+    counts = counts_of(9, resamples=100, seed=2, strata=strata)
     assert (counts[:, strata == 0].sum(axis=1) == 3).all()
     assert (counts[:, strata == 1].sum(axis=1) == 6).all()
     values = np.random.default_rng(1).integers(0, 9, (9, 2)).astype(float)
-    found = stats.resampled_sums(values, resamples=200, seed=2, strata=strata)
+    found = stats.resampled_sums(values, resamples=100, seed=2, strata=strata)
     assert np.array_equal(found, counts @ values)
 
 
@@ -90,13 +90,13 @@ def test_many_clusters_are_resampled_in_blocks():
     rng = np.random.default_rng(4)
     numerators = rng.integers(0, 4, (10_003, 2)).astype(float)
     denominators = numerators + rng.integers(0, 3, (10_003, 2))
-    found = stats.resampled_ratios(numerators, denominators, resamples=60, seed=5)
+    found = stats.resampled_ratios(numerators, denominators, resamples=100, seed=5)
     edges = np.linspace(0, 10_003, 1000, endpoint=False).astype(int)
     tops, bottoms = (
         np.array([part.sum(axis=0) for part in np.split(sums, edges[1:])])
         for sums in (numerators, denominators)
     )
-    counts = counts_of(1000, resamples=60, seed=5)
+    counts = counts_of(1000, resamples=100, seed=5)
     assert np.array_equal(found, (counts @ tops) / (counts @ bottoms))
     # The same rule, and none up to 10,000.
     assert len(bootstrap.in_blocks(numerators)) == 1000
@@ -118,11 +118,11 @@ def auroc(counts, data):
 
 def test_any_statistic():
     rng = np.random.default_rng(8)
-    scores, labels = rng.integers(0, 6, 24).astype(float), np.repeat([0.0, 1.0], 12)
-    options = {"resamples": 50, "seed": 3, "strata": labels.astype(int)}
-    found = stats.resampled_statistic(auroc, (scores, labels), 24, **options)
-    for drawn, value in zip(counts_of(24, **options), found, strict=True):
-        rows = np.repeat(np.arange(24), drawn)
+    scores, labels = rng.integers(0, 6, 16).astype(float), np.repeat([0.0, 1.0], 8)
+    options = {"resamples": 100, "seed": 3, "strata": labels.astype(int)}
+    found = stats.resampled_statistic(auroc, (scores, labels), 16, **options)
+    for drawn, value in zip(counts_of(16, **options), found, strict=True):
+        rows = np.repeat(np.arange(16), drawn)
         ones, zeros = scores[rows][labels[rows] == 1], scores[rows][labels[rows] == 0]
         pairs = [(a > b) + 0.5 * (a == b) for a in ones for b in zeros]
         assert value == pytest.approx(np.mean(pairs), abs=1e-12)
@@ -197,7 +197,7 @@ def total(counts, data):
 
 def test_a_statistic_is_compiled_once():
     data = np.arange(10.0)
-    stats.resampled_statistic(total, data, 10, resamples=50, seed=0)
+    stats.resampled_statistic(total, data, 10, resamples=100, seed=0)
     before = cluster._statistics._cache_size()
-    stats.resampled_statistic(total, data + 1, 10, resamples=49, seed=1, stream=2)
+    stats.resampled_statistic(total, data + 1, 10, resamples=99, seed=1, stream=2)
     assert cluster._statistics._cache_size() == before

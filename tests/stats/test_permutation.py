@@ -73,7 +73,9 @@ def test_too_many_to_list():
 def test_labels_stay_in_their_groups(sizes):
     slots = sum(sizes)
     groups = np.repeat(np.arange(len(sizes)), sizes)[np.random.default_rng(0).permutation(slots)]
-    _, drawn = stats.permuted_statistic(identity, np.arange(slots), groups, permutations=30, seed=1)
+    _, drawn = stats.permuted_statistic(
+        identity, np.arange(slots), groups, permutations=100, seed=1
+    )
     assert (np.sort(drawn, axis=1) == np.arange(slots)).all()
     assert (groups[drawn] == groups).all()
     if slots > 100:
@@ -83,7 +85,7 @@ def test_labels_stay_in_their_groups(sizes):
 def test_features_move_together_and_padding_stays():
     labels = np.stack([np.arange(9), 10 * np.arange(9)], axis=1)
     groups = np.array([0, 0, 0, 0, 0, 0, 1, 2, 3])
-    observed, drawn = stats.permuted_statistic(identity, labels, groups, permutations=20, seed=3)
+    observed, drawn = stats.permuted_statistic(identity, labels, groups, permutations=100, seed=3)
     assert np.array_equal(observed, labels)
     assert np.array_equal(drawn[..., 1], 10 * drawn[..., 0])
     assert (drawn[:, 6:, 0] == [6, 7, 8]).all()
@@ -117,10 +119,10 @@ def test_mean_difference_in_columns():
     rng = np.random.default_rng(3)
     values, labels = rng.normal(size=(12, 3)), rng.random(12) < 0.5
     observed, drawn = stats.permuted_statistic(
-        stats.mean_difference, labels, np.arange(12) % 3, values, permutations=50, seed=0
+        stats.mean_difference, labels, np.arange(12) % 3, values, permutations=100, seed=0
     )
     _, moved = stats.permuted_statistic(
-        identity, labels, np.arange(12) % 3, permutations=50, seed=0
+        identity, labels, np.arange(12) % 3, permutations=100, seed=0
     )
     expected = values[labels].mean(axis=0) - values[~labels].mean(axis=0)
     np.testing.assert_allclose(observed, expected, rtol=1e-12)
@@ -133,7 +135,7 @@ def test_mean_difference_in_columns():
 def test_mean_difference_without_one_label():
     observed, drawn = stats.permuted_statistic(
         stats.mean_difference, np.zeros(4, dtype=bool), np.zeros(4, dtype=int), np.arange(4.0),
-        permutations=5, seed=0,
+        permutations=100, seed=0,
     )  # fmt: skip
     assert np.isnan(observed)
     assert np.isnan(stats.permutation_p(observed, drawn, "upper"))
@@ -164,7 +166,7 @@ def test_sign_flips_against_all_of_them():
     valid = np.ones((9, 2), dtype=bool)
     valid[[2, 6], 1] = False
     differences[2, 1] = np.nan
-    observed, drawn = stats.sign_flipped_means(differences, valid, permutations=40_000, seed=0)
+    observed, drawn = stats.sign_flipped_means(differences, valid, permutations=20_000, seed=0)
     signs = np.array(list(itertools.product([1, -1], repeat=9)))
     for column in range(2):
         counted = np.where(valid[:, column], differences[:, column], 0)

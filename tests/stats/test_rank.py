@@ -92,7 +92,7 @@ def test_masked_pairs_are_left_out(shape):
 
 
 @pytest.mark.parametrize("function", [stats.spearman, stats.kendall])
-@pytest.mark.parametrize("length", [0, 1, 2, 5, 40])
+@pytest.mark.parametrize("length", [0, 1, 2, 40])
 def test_edges(function, length):
     rising = np.arange(float(length))
     if length < 2:
