@@ -6,20 +6,20 @@ bound, and the few trials in which a decision falls within it are decided again 
 host.
 """
 
-from functools import partial
+from fractions import Fraction
 from typing import NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float64, Int32, Int64
+from jaxtyping import Array, Bool, Float64, Int32, Int64, Num
 
 from jaxbench.attacker.exact import choose_exactly
 from jaxbench.attacker.public import LinearScore, PublicProfiles
 from jaxbench.attacker.rules import ENDPOINT_RULES
 
-# Trials that go through the rule together: each holds models x models numbers.
+# Trials that go through the frontier together: each holds models x models comparisons.
 TOGETHER = 16
 
 
@@ -36,16 +36,6 @@ class Endpoints(eqx.Module):
     redone: int = eqx.field(static=True)
 
 
-class _Board(NamedTuple):
-    """What the rule sees, of all trials or of one."""
-
-    profile: Float64[Array | np.ndarray, "*trials models coordinates"]
-    overall: Float64[Array | np.ndarray, "*trials models terms"]
-    distance: LinearScore
-    order: LinearScore
-    orientation: LinearScore
-
-
 class _Flags(NamedTuple):
     """A rule as numbers."""
 
@@ -55,10 +45,19 @@ class _Flags(NamedTuple):
     shares: Bool[Array | np.ndarray, ""]
 
 
-class _Choice(NamedTuple):
+class _Looked(NamedTuple):
+    """Which models a rule looks at, and whether fractions have to say so."""
+
+    kept: Array
+    overall: Array
+    doubtful: Array
+
+
+class _Pair(NamedTuple):
+    """Places of A and B among the models that are looked at."""
+
     a: Array
     b: Array
-    eligible: Array
     doubtful: Array
 
 
@@ -71,99 +70,144 @@ def choose_endpoints(profiles: PublicProfiles, rule: str) -> Endpoints:
     """
     chosen = ENDPOINT_RULES[rule]
     trials, models, coordinates = profiles.numerators.shape
-    even = (profiles.mean_weights[0] * 0 + 1,) * coordinates
-    mean = LinearScore.of(profiles.mean_weights, profiles.denominators, trials)
-    order = LinearScore.of(profiles.overall_weights, profiles.overall_denominators, trials)
-    shares = LinearScore.of(
-        profiles.share_weights if chosen.shares else even, profiles.denominators, trials
-    )
     flags = _Flags(
         np.array(chosen.frontier),
         np.array(chosen.leaders),
         np.array(chosen.cut or models, dtype=np.int64),
         np.array(chosen.shares),
     )
-    boards = _Board(
-        profiles.numerators.astype(np.float64),
-        profiles.overall_numerators.astype(np.float64),
-        shares,
-        order,
-        mean,
+    even = (Fraction(1),) * coordinates
+    order = LinearScore.of(profiles.overall_weights, profiles.overall_denominators, trials)
+    distance = LinearScore.of(
+        profiles.share_weights if chosen.shares else even, profiles.denominators, trials
     )
+    mean = LinearScore.of(profiles.mean_weights, profiles.denominators, trials)
+    # Comparisons run faster on narrow integers, and are as exact.
+    narrow = np.int32 if profiles.numerators.max(initial=0) < 2**31 else np.float64
     with jax.enable_x64(True):
-        choice = _choose_all(*jax.tree.map(jnp.asarray, (boards, flags)))
-    a, b, doubtful = np.array(choice.a), np.array(choice.b), np.asarray(choice.doubtful)
-    eligible = np.array(choice.eligible)
+        looked = _look(
+            *_on_device((profiles.numerators.astype(narrow), profiles.overall_numerators, order)),
+            _on_device(flags),
+        )
+        kept, overall = np.asarray(looked.kept), np.asarray(looked.overall)
+        # Only few models are looked at: the distances of all pairs are computed among them.
+        width = min(models, max(8, -(-int(kept.sum(axis=1).max()) // 8) * 8))
+        index = np.argsort(~kept, axis=1, kind="stable")[:, :width]
+        pair = _pair(
+            *_on_device((
+                np.take_along_axis(profiles.numerators, index[:, :, None], axis=1),
+                np.take_along_axis(overall, index, axis=1),
+                np.take_along_axis(kept, index, axis=1),
+                distance, order, mean,
+            )),
+            _on_device(flags),
+        )  # fmt: skip
+    eligible = kept.sum(axis=1) >= 2
+    row = np.arange(trials)
+    a = np.where(eligible, index[row, np.asarray(pair.a)], 0).astype(np.int32)
+    b = np.where(eligible, index[row, np.asarray(pair.b)], 0).astype(np.int32)
+    # A doubt about who is looked at is a doubt about eligibility too.
+    doubtful = np.asarray(looked.doubtful) | (np.asarray(pair.doubtful) & eligible)
     for trial in np.flatnonzero(doubtful):
-        pair = choose_exactly(profiles, int(trial), chosen)
-        eligible[trial] = pair is not None
-        a[trial], b[trial] = pair or (0, 0)
+        exact = choose_exactly(profiles, int(trial), chosen)
+        eligible[trial] = exact is not None
+        a[trial], b[trial] = exact or (0, 0)
     return Endpoints(a=a, b=b, eligible=eligible, redone=int(doubtful.sum()))
 
 
+def _on_device(values):
+    """Arrays on the device; whole numbers that are added or multiplied as float64."""
+    return jax.tree.map(
+        lambda x: jnp.asarray(x, dtype=jnp.float64 if x.dtype == np.int64 and x.ndim else x.dtype),
+        values,
+    )
+
+
 @jax.jit
-def _choose_all(boards: _Board, flags: _Flags) -> _Choice:
-    return jax.lax.map(partial(_choose, flags=flags), boards, batch_size=TOGETHER)
+def _look(profile, overall, order: LinearScore, flags: _Flags) -> _Looked:
+    def one(trial):
+        profile, overall, order = trial
+        return _look_at(profile, overall, order, flags)
+
+    return jax.lax.map(one, (profile, overall, order), batch_size=TOGETHER)
 
 
-def _choose(board: _Board, flags: _Flags) -> _Choice:
-    models, coordinates = board.profile.shape
-    name = jnp.arange(models, dtype=jnp.int64)
-    earlier = name[:, None] < name[None, :]
-
-    overall = board.overall @ board.order.multipliers
-    slack = jnp.asarray(board.order.relative_error) * jnp.max(overall)
+def _look_at(
+    profile: Num[Array, "models coordinates"],
+    terms: Float64[Array, "models terms"],
+    order: LinearScore,
+    flags: _Flags,
+) -> _Looked:
+    models, coordinates = profile.shape
+    earlier = _earlier(models)
+    overall = terms @ order.multipliers
     # A leader's loss equals the best one after rounding to 10 decimals; within the margin that
     # has to be seen in fractions.
-    behind = (jnp.max(overall) - overall) / board.order.scale
-    margin = jnp.asarray(board.order.rounding_margin)
     leaders = jnp.asarray(flags.leaders)
+    behind = (jnp.max(overall) - overall) / order.scale
+    margin = jnp.asarray(order.rounding_margin)
     pool = leaders | (behind > 0)
     doubtful = ~leaders & (margin > 0) & jnp.any((behind > 0) & (behind <= margin))
 
-    below = jnp.broadcast_to(pool[None, :], (models, models))  # row nowhere above column
-    strictly = jnp.zeros((models, models), dtype=bool)
-    apart = jnp.zeros((models, models), dtype=jnp.float64)
+    below = jnp.ones((models, models), dtype=bool)  # row nowhere above column
     for c in range(coordinates):
-        row, column = board.profile[:, c][:, None], board.profile[:, c][None, :]
-        below &= row <= column
-        strictly |= row < column
-        apart += board.distance.multipliers[c] * jnp.abs(row - column)
-    front = pool & (~flags.frontier | ~jnp.any(below & strictly, axis=1))
+        below &= profile[:, c][:, None] <= profile[:, c][None, :]
+    # A model that is nowhere above another, which is somewhere above it, is dominated.
+    dominated = jnp.any(below & ~below.T & pool[None, :], axis=1)
+    front = pool & (~flags.frontier | ~dominated)
 
-    tied = jnp.abs(overall[:, None] - overall[None, :]) <= slack
     ahead = (overall[:, None] < overall[None, :]) | (
         (overall[:, None] == overall[None, :]) & earlier.T
     )
     rank = jnp.sum(ahead & front[None, :], axis=1, dtype=jnp.int64)
-    kept = front & (rank < flags.cut)
+    slack = jnp.asarray(order.relative_error) * jnp.max(overall)
+    tied = jnp.abs(overall[:, None] - overall[None, :]) <= slack
     among = front[:, None] & front[None, :] & earlier
     cut_matters = jnp.sum(front, dtype=jnp.int64) > flags.cut
     doubtful |= (slack > 0) & cut_matters & jnp.any(among & tied)
+    return _Looked(front & (rank < flags.cut), overall, doubtful)
 
+
+@jax.jit
+def _pair(profile, overall, kept, distance, order, mean, flags: _Flags) -> _Pair:
+    in_axes = (0, 0, 0, 0, 0, 0, None)
+    return jax.vmap(_pair_of, in_axes)(profile, overall, kept, distance, order, mean, flags)
+
+
+def _pair_of(
+    profile: Float64[Array, "looked coordinates"],
+    overall: Float64[Array, " looked"],
+    kept: Bool[Array, " looked"],
+    distance: LinearScore,
+    order: LinearScore,
+    mean: LinearScore,
+    flags: _Flags,
+) -> _Pair:
+    looked, coordinates = profile.shape
+    apart = jnp.zeros((looked, looked), dtype=jnp.float64)
+    for c in range(coordinates):
+        between = jnp.abs(profile[:, c][:, None] - profile[:, c][None, :])
+        apart += distance.multipliers[c] * between
     # Row-major order of pairs a < b is the lexical order of their names: argmax takes the first.
-    pair = kept[:, None] & kept[None, :] & earlier
-    apart = jnp.where(pair, apart, -1.0).ravel()
+    apart = jnp.where(kept[:, None] & kept[None, :] & _earlier(looked), apart, -1.0).ravel()
     best = jnp.argmax(apart)
-    near = jnp.asarray(board.distance.relative_error) * apart[best]
-    doubtful |= (near > 0) & (jnp.sum(apart >= apart[best] - near, dtype=jnp.int64) > 1)
-    first, second = best // models, best % models
+    near = jnp.asarray(distance.relative_error) * apart[best]
+    doubtful = (near > 0) & (jnp.sum(apart >= apart[best] - near, dtype=jnp.int64) > 1)
+    first, second = best // looked, best % looked
 
     # A is the endpoint with the larger loss, on a tie the first by name.
-    level = board.profile @ board.orientation.multipliers
-    difference = (level[first] - level[second]) / board.orientation.scale
-    margin = jnp.asarray(board.orientation.rounding_margin)
+    level = profile @ mean.multipliers
+    difference = (level[first] - level[second]) / mean.scale
+    margin = jnp.asarray(mean.rounding_margin)
     unsure = (margin > 0) & (jnp.abs(difference) <= margin)
+    slack = jnp.asarray(order.relative_error) * jnp.max(overall)
+    close = (slack > 0) & (jnp.abs(overall[first] - overall[second]) <= slack)
     swap = jnp.where(flags.shares, overall[first] > overall[second], difference > 0)
-    doubtful |= jnp.where(flags.shares, (slack > 0) & tied[first, second], unsure)
+    doubtful |= jnp.where(flags.shares, close, unsure)
+    return _Pair(jnp.where(swap, second, first), jnp.where(swap, first, second), doubtful)
 
-    eligible = jnp.sum(kept, dtype=jnp.int64) >= 2
-    zero = jnp.zeros((), dtype=jnp.int32)
-    first, second = first.astype(jnp.int32), second.astype(jnp.int32)
-    return _Choice(
-        a=jnp.where(eligible, jnp.where(swap, second, first), zero),
-        b=jnp.where(eligible, jnp.where(swap, first, second), zero),
-        eligible=eligible,
-        # Without `leaders` a doubt about who leads is a doubt about eligibility too.
-        doubtful=doubtful & (eligible | ~leaders),
-    )
+
+def _earlier(models: int) -> Bool[Array, "models models"]:
+    """True where the row's name comes before the column's."""
+    name = jnp.arange(models, dtype=jnp.int64)
+    return name[:, None] < name[None, :]

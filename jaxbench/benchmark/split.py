@@ -26,11 +26,7 @@ class TaskGroups:
     prompts: tuple[str, ...]
     numbers: tuple[int, ...]
     members: tuple[list[int], ...]
-
-    @property
-    def sizes(self) -> list[int]:
-        """Items per group."""
-        return [len(items) for items in self.members]
+    sizes: tuple[int, ...]
 
 
 class SplitPlan:
@@ -59,6 +55,7 @@ class SplitPlan:
                     prompts=prompts,
                     numbers=tuple(int(number[groups[p][0]]) for p in prompts),
                     members=tuple(groups[p] for p in prompts),
+                    sizes=tuple(len(groups[p]) for p in prompts),
                 )
             )
 
@@ -69,7 +66,8 @@ def fill(sizes: Sequence[int], target: int) -> list[int]:
     A group is taken whenever it fits and the rest of the target is still reachable by the groups
     that follow. The caller has checked that `target` is reachable at all.
     """
-    if all(size == 1 for size in sizes):
+    if sum(sizes) == len(sizes):
+        # Single prompts all: the first ones.
         return list(range(target))
     # reachable[g] has bit s set if the groups from g on can add up to s.
     reachable = [1] * (len(sizes) + 1)

@@ -62,7 +62,7 @@ SHARED_BLOCK = {"cpu": 64, "gpu": 512, "tpu": 512}
 # bank's signs are made and used block by block, best within a cache.
 CALL_BYTES = {"shared": 256 * 2**20, "fresh": 8 * 2**20}
 # Host memory of one chunk of trials (splits, tallies, tables), bytes.
-CHUNK_BYTES = 256 * 2**20
+CHUNK_BYTES = 64 * 2**20
 
 
 def rows_per_call(

@@ -160,8 +160,7 @@ def prepare(study: Study) -> list[Attack]:
     parts: dict[Condition, list[attacker.Endpoints]] = {c: [] for c in study.conditions}
     trials = study.request.trials
     for chunk in _chunks(study):
-        reused = study.splits(chunk)
-        tallies = {i: study.tally(i, reused) for i in study.units}
+        _, tallies = study.chunk(chunk)
         for condition in study.conditions:
             profiles = study.profiles(tallies[condition.interface], condition.interface)
             parts[condition].append(attacker.choose_endpoints(profiles, condition.rule))
@@ -201,8 +200,7 @@ def run_attacks(
         if study.request.routers == "hash":
             shared = {attack.condition: attack.shared_bank(bank) for attack in attacks}
         for chunk in _chunks(study):
-            reused = study.splits(chunk)
-            tallies = {i: study.tally(i, reused) for i in study.units}
+            reused, tallies = study.chunk(chunk)
             kept = np.arange(chunk[0], min(chunk[0] + len(chunk), trials))
             for attack in attacks:
                 tally = tallies[attack.condition.interface]

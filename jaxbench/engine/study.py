@@ -58,6 +58,7 @@ class Study:
             for interface in request.interface
             for rule in request.endpoint_rules(interface)
         )
+        self._last: tuple[np.ndarray, np.ndarray, dict[str, Tally]] | None = None
         # The static router is always computed: other budgets are compared with it.
         self.budgets = tuple(sorted({1, *request.budgets}))
         self.units = {text: self._units(Interface.parse(text)) for text in request.interface}
@@ -67,6 +68,16 @@ class Study:
                 f"{benchmark.name} has {most} tasks (or subtasks); at most {MOST_UNITS} can be "
                 "attacked, since a program grows with them: pool small ones with min_task_items"
             )
+
+    def chunk(self, trials: np.ndarray) -> tuple[np.ndarray, dict[str, Tally]]:
+        """Splits of some trials, and their tally under every interface.
+
+        The last chunk is kept: most runs have only one, and go through it twice.
+        """
+        if self._last is None or not np.array_equal(self._last[0], trials):
+            reused = self.splits(trials)
+            self._last = trials, reused, {i: self.tally(i, reused) for i in self.units}
+        return self._last[1:]
 
     def splits(self, trials: np.ndarray) -> np.ndarray:
         """Reused items of some trials, `(trials, items)`."""

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
 from jaxbench import metrics
@@ -28,6 +29,7 @@ class ConditionResult:
     arithmetic: str
     redone: int
     banks: list[metrics.Summary]
+    variance: metrics.CrossedVariance
     tables: list[pd.DataFrame] = field(default_factory=list)
 
 
@@ -68,6 +70,14 @@ class AttackResult:
                 [self._condition_summary(c) for c in self.conditions], ignore_index=True
             )
         return self._summary.copy()
+
+    def variance(self) -> pd.DataFrame:
+        """Variance of the selection loss (pp squared) by its sources, with `banks` > 1.
+
+        Per condition and budget: `splits`, `banks`, and the `rest` (both together).
+        """
+        parts = [self.named(c, c.variance.components()) for c in self.conditions]
+        return pd.concat(parts, ignore_index=True)
 
     def first_significant_budget(self) -> dict[str, int | None]:
         """Per condition, the first budget >= 2 with a mean selection loss surely above 0."""
@@ -167,6 +177,7 @@ class AttackRun:
                     metrics.Summary(request.trials, (0, *request.budgets))
                     for _ in range(request.banks)
                 ],
+                variance=metrics.CrossedVariance(request.trials, request.banks, request.budgets),
             )
             for attack in self.attacks
         }
@@ -181,6 +192,8 @@ class AttackRun:
                 table = self._table(outcome)
                 result = self.conditions[outcome.condition]
                 result.banks[outcome.bank].add(table)
+                if self.request.banks > 1:
+                    self._add_variance(result, outcome.bank, table)
             if outcome.bank == 0:
                 yield result, table
 
@@ -188,6 +201,11 @@ class AttackRun:
         """What was measured."""
         conditions = list(self.conditions.values())
         return AttackResult(self.study.benchmark, self.request, conditions, self.watch)
+
+    def _add_variance(self, result: ConditionResult, bank: int, table: pd.DataFrame) -> None:
+        losses = table["selection_loss_pp"].to_numpy(dtype=np.float64)
+        losses = losses.reshape(-1, 1 + len(self.request.budgets))[:, 1:]
+        result.variance.add(bank, int(table["trial"].iloc[0]), losses)
 
     def _table(self, outcome: ChunkOutcome) -> pd.DataFrame:
         pair = outcome.endpoints

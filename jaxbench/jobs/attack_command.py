@@ -9,6 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import jax
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
@@ -18,7 +19,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from jaxbench import report, sources
 from jaxbench.benchmark import Benchmark
 from jaxbench.errors import BadRequest
-from jaxbench.jobs.attack import AttackResult, AttackRun, condition_name, request_for
+from jaxbench.jobs.attack import (
+    AttackResult,
+    AttackRun,
+    ConditionResult,
+    condition_name,
+    request_for,
+)
 from jaxbench.jobs.run_directory import check_directory, default_directory, run_directory
 from jaxbench.options import AttackRequest
 from jaxbench.options.attack import JOB_OPTIONS, as_options
@@ -172,6 +179,7 @@ def _record(result: AttackResult, command: str, started: float) -> dict:
                 "arithmetic": c.arithmetic,
                 "endpoints_decided_in_fractions": c.redone,
                 "first_significant_budget": significant[condition_name(c.condition)],
+                **_variance(c),
             }
             for c in result.conditions
         },
@@ -182,6 +190,21 @@ def _record(result: AttackResult, command: str, started: float) -> dict:
         "seconds": {"compile": round(watch.compile, 3), "run": round(watch.run, 3),
                     "total": round(time.perf_counter() - started, 3)},
     }  # fmt: skip
+
+
+def _variance(condition: ConditionResult) -> dict[str, object]:
+    """Where the variance of the selection loss comes from, as standard deviations in pp."""
+    if len(condition.banks) == 1:
+        return {}
+    table = condition.variance.components()
+    parts = {
+        name: np.sqrt(table[name].clip(lower=0.0)).round(6) for name in ("splits", "banks", "rest")
+    }
+    rows = {
+        str(budget): {name: None if np.isnan(part[i]) else part[i] for name, part in parts.items()}
+        for i, budget in enumerate(table["budget"])
+    }
+    return {"selection_loss_sd_pp": rows}
 
 
 def _seeds(request: AttackRequest) -> dict[str, object]:
@@ -211,5 +234,13 @@ def _notes(result: AttackResult) -> list[str]:
             "Intervals are over trials, given one router bank; other banks can differ by more "
             "(banks=64 shows by how much)."
         )
+    for c in result.conditions:
+        if len(c.banks) > 1 and c.banks[0].eligible > 1:
+            last = np.sqrt(c.variance.components().iloc[-1].clip(lower=0.0))
+            notes.append(
+                f"{condition_name(c.condition)}: at {int(request.budgets[-1]):,} submissions the "
+                f"loss varies by {last['splits']:.2f} pp (sd) with the split, "
+                f"{last['banks']:.2f} with the bank, {last['rest']:.2f} with both together"
+            )
     notes.append(f"compile {watch.compile:.1f} s, run {watch.run:.1f} s")
     return notes

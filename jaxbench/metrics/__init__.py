@@ -13,3 +13,4 @@ from jaxbench.metrics.trial import RouterScores as RouterScores
 from jaxbench.metrics.trial import TrialMetrics as TrialMetrics
 from jaxbench.metrics.trial import genuine_history as genuine_history
 from jaxbench.metrics.trial import trial_metrics as trial_metrics
+from jaxbench.metrics.variance import CrossedVariance as CrossedVariance
