@@ -1,13 +1,12 @@
 """The engine against the exact oracle, trial by trial."""
 
-import math
-
 import numpy as np
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import currently_in_test_context, event, given, settings
 from hypothesis import strategies as st
 
 import jaxbench
+from comparing import compare
 from jaxbench.attacker import ENDPOINT_RULES
 from jaxbench.benchmark import Benchmark, scoring
 from jaxbench.engine import kernel, plan
@@ -18,15 +17,6 @@ from oracle.attack import OracleRefusal, run_trial
 from worlds import World, worlds
 
 TRIALS = 3
-EXACT = (
-    "eligible", "endpoint_a", "endpoint_b", "no_attack_model", "selected_model",
-    "selected_router", "false_winner", "rank_drop", "rank_reused", "rank_heldout",
-)  # fmt: skip
-CLOSE = (
-    "selection_loss_pp", "score_gap_pp", "genuine_gap_pp", "no_attack_reused_pp",
-    "no_attack_heldout_pp", "selected_reused_pp", "selected_heldout_pp", "router_reused_pp",
-    "router_heldout_pp", "loss_vs_static_pp", "heldout_regret_pp",
-)  # fmt: skip
 BUDGETS = ([1, 2, 5], [3, 4, 9], [2, 7, 30], [1, 8, 70])
 
 
@@ -56,33 +46,19 @@ def agree(world: World, **options) -> list[list[dict]] | None:
         try:
             jaxbench.attack(world.benchmark(), **options)
         except jaxbench.BadRequest:
-            event("both refuse")
+            note("both refuse")
             return None
         raise AssertionError(f"only the oracle refuses: {refusal}") from refusal
     table = jaxbench.attack(world.benchmark(), **options).trials()
     compare(table, [row for trial in expected for row in trial])
-    event(f"eligible trials: {sum(trial[0]['eligible'] for trial in expected)}")
+    note(f"eligible trials: {sum(trial[0]['eligible'] for trial in expected)}")
     return expected
 
 
-def compare(table, rows: list[dict]) -> None:
-    """Every column of every row: names and whole numbers exactly, scores to 1e-9 pp."""
-    for found, row in zip(table.to_dict("records"), rows, strict=True):
-        assert (found["trial"], found["budget"]) == (row["trial"], row["budget"])
-        for column in EXACT + CLOSE:
-            empty = row[column] is None
-            assert is_empty(found[column]) == empty, (column, found, row)
-            if empty:
-                continue
-            if column in EXACT:
-                same = found[column] == row[column]
-            else:
-                same = math.isclose(found[column], row[column], rel_tol=0, abs_tol=1e-9)
-            assert same, (column, found, row)
-
-
-def is_empty(value) -> bool:
-    return value is None or (isinstance(value, float) and math.isnan(value))
+def note(what: str) -> None:
+    """Count a kind of example in hypothesis's statistics."""
+    if currently_in_test_context():
+        event(what)
 
 
 @settings(max_examples=60)
