@@ -72,9 +72,8 @@ def resampled_sums(
 ) -> Float64[np.ndarray, "resamples columns"]:
     """The sum of every column (all numbers) in every resample of the rows.
 
-    Arguments as in `resampled_statistic`.
-    Above 10,000 rows, 1,000 contiguous blocks of rows take their place (`bootstrap.in_blocks`),
-    unless there are strata. Sums of whole numbers are exact.
+    Arguments as in `resampled_statistic`. Above 10,000 rows, 1,000 contiguous blocks of rows take
+    their place (`bootstrap.in_blocks`), unless there are strata. Sums of whole numbers are exact.
     """
     if strata is None:
         values = in_blocks(values)

@@ -138,4 +138,5 @@ def _bca_ends(
     bias = ndtri(twice / (2 * used))[:, None]
     reach = bias + ndtri(tails)[None]
     at = ndtr(bias + reach / (1 - acceleration[:, None] * reach))
-    return quantiles(resampled, jnp.where(jnp.isfinite(bias), at, jnp.nan))
+    # An infinite bias has made this NaN.
+    return quantiles(resampled, at)

@@ -119,7 +119,7 @@ def sign_flipped_means(
 
 
 def permutation_p(
-    observed: np.ndarray | np.floating, drawn: np.ndarray, tail: str, *, slack: float = SLACK
+    observed: np.ndarray | float, drawn: np.ndarray, tail: str, *, slack: float = SLACK
 ) -> np.ndarray:
     """`(1 + count) / (1 + B)`: how seldom B random relabellings go as far as what is observed.
 
@@ -138,7 +138,7 @@ def permutation_p(
 
 
 def exact_p(
-    observed: np.ndarray | np.floating, every: np.ndarray, tail: str, *, slack: float = SLACK
+    observed: np.ndarray | float, every: np.ndarray, tail: str, *, slack: float = SLACK
 ) -> np.ndarray:
     """`count / B` where `every` holds all B relabellings, the observed one among them.
 
@@ -163,7 +163,7 @@ def mean_difference(
 
 
 def _p_value(
-    observed: np.ndarray | np.floating, drawn: np.ndarray, tail: str, slack: float, itself: int
+    observed: np.ndarray | float, drawn: np.ndarray, tail: str, slack: float, itself: int
 ) -> np.ndarray:
     if tail not in TAILS:
         raise unknown("tail", tail, TAILS)

@@ -99,8 +99,7 @@ def _compared(values: Array) -> tuple[Int32[Array, "*rows n"], Int32[Array, "*ro
         below = (others < mine).sum(axis=-1, dtype=jnp.int32)
         return below, (others == mine).sum(axis=-1, dtype=jnp.int32)
     length = values.shape[-1]
-    # 0.0 and -0.0 are equal and would sort apart.
-    flat = jnp.where(values == 0, 0.0, values).reshape(-1, length)
+    flat = values.reshape(-1, length)
     ordered = sort_numbers(flat)
     below = jax.vmap(jnp.searchsorted)(ordered, flat).astype(jnp.int32)
     # Where the run of equal values that starts at `below` ends.

@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -48,6 +48,7 @@ def test_means_of_whole_clusters():
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
 
 
+@settings(max_examples=50)
 @given(
     clusters=hnp.arrays(np.int64, 20, elements=st.integers(0, 6)),
     values=hnp.arrays(np.float64, (20, 2), elements=st.integers(-3, 3)),

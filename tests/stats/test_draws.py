@@ -104,20 +104,20 @@ def test_more_slots_or_draws_keep_the_first():
 
 
 def test_chunks_change_nothing(monkeypatch):
-    groups = np.repeat(np.arange(2), 8)
+    groups, counted = np.repeat(np.arange(2), 4), np.ones((8, 8), dtype=bool)
 
     def everything(chunk):
         return (
-            resampled_statistic(identity, None, 16, resamples=100, seed=2, chunk=chunk),
+            resampled_statistic(identity, None, 8, resamples=100, seed=2, chunk=chunk),
             permuted_statistic(
-                identity, np.arange(16), groups, permutations=100, seed=2, chunk=chunk
+                identity, np.arange(8), groups, permutations=100, seed=2, chunk=chunk
             )[1],
-            sign_flipped_means(np.eye(70), np.ones((70, 70), bool), permutations=100, seed=2)[1],
+            sign_flipped_means(np.eye(8), counted, permutations=100, seed=2)[1],
         )
 
     whole = everything(None)
-    # Seven calls of 15 draws, then six of 17 and signs in seven.
-    monkeypatch.setattr(draws, "SLOTS", 16 * 15)
+    # Six calls of 17 draws, by the argument or by what is held at a time.
+    monkeypatch.setattr(draws, "SLOTS", 17 * 8)
     for chunk in (None, 17):
         for a, b in zip(whole, everything(chunk), strict=True):
             assert np.array_equal(a, b)

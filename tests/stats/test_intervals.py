@@ -136,8 +136,8 @@ def test_bca_where_there_is_nothing_to_correct():
         [np.full(200, 0.1), 1 + rng.random(200), np.full(200, np.nan), np.arange(200.0)], axis=1
     )
     estimate = np.array([0.1, 0.0, 0.0, 99.5])
-    # 0.1 by way of thirds: rounding alone moves it.
-    jackknife = np.tile(estimate, (6, 1)) + np.array([1e-17, 0, 0, 0])
+    # Rounding alone moves the estimate, and that to one side only.
+    jackknife = np.tile(estimate, (6, 1)) * (1 + 2.3e-16 * (np.arange(6) == 2)[:, None])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         low, high = stats.bca_interval(estimate, resampled, jackknife)
@@ -146,6 +146,18 @@ def test_bca_where_there_is_nothing_to_correct():
     percentile = stats.percentile_interval(resampled)
     assert low[3] == pytest.approx(percentile[0][3], abs=1e-9)
     assert high[3] == pytest.approx(percentile[1][3], abs=1e-9)
+
+
+def test_ties_with_the_estimate_are_ties_but_for_rounding():
+    rng = np.random.default_rng(5)
+    # Half of the resamples repeat the estimate, more lie above it than below.
+    whole = np.where(rng.random((1500, 4)) < 0.5, 5.0, rng.normal(5.5, 2, (1500, 4)))
+    estimate, jackknife = np.full(4, 5.0), rng.integers(3, 8, (9, 4)).astype(float)
+    low, high = stats.bca_interval(estimate, whole, jackknife)
+    tenths = whole * 0.1 * (1 + 2.3e-16 * rng.integers(0, 4, whole.shape))
+    found = stats.bca_interval(estimate * 0.1, tenths, jackknife * 0.1)
+    np.testing.assert_allclose(found[0], 0.1 * low, rtol=1e-9)
+    np.testing.assert_allclose(found[1], 0.1 * high, rtol=1e-9)
 
 
 def test_one_program_per_bucket():
