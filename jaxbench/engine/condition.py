@@ -11,8 +11,9 @@ from jaxbench.attacker.routers import FRESH_BLOCK, hash_ties
 from jaxbench.counters import Stream, trial_keys
 from jaxbench.engine import kernel, plan
 from jaxbench.engine.banks import cached_bank
-from jaxbench.engine.layout import Layout, bucket
+from jaxbench.engine.layout import Layout
 from jaxbench.engine.study import Condition, Study, Tally
+from jaxbench.shapes import bucket
 
 
 class Attack:

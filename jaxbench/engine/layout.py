@@ -6,6 +6,8 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Bool, Int
 
+from jaxbench.shapes import bucket
+
 
 class Layout(eqx.Module):
     """Which item sits in which slot, for several sets of active items at once.
@@ -46,11 +48,3 @@ class Layout(eqx.Module):
         items = self.items[layouts]
         taken = np.take_along_axis(values, np.maximum(items, 0), axis=1)
         return np.where(items >= 0, taken, values.dtype.type(0))
-
-
-def bucket(size: int, smallest: int = 8) -> int:
-    """The padded size: eight steps to every doubling, so that few shapes are ever compiled."""
-    if size <= smallest:
-        return smallest
-    step = max(smallest, 1 << max(0, (size - 1).bit_length() - 4))
-    return -(-size // step) * step

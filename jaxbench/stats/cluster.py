@@ -18,6 +18,7 @@ from jax import lax
 from jaxtyping import Array, Bool, Float64, Int, Int32, PyTree, UInt32
 
 from jaxbench.errors import BadRequest
+from jaxbench.shapes import bucket
 from jaxbench.stats import draws
 from jaxbench.stats.bootstrap import in_blocks
 
@@ -80,9 +81,9 @@ def resampled_sums(
     units, columns = values.shape
     start, size, order = _ranges(units, strata)
     # Padding, drawn by nobody: one program serves all shapes of a bucket.
-    slots = draws.padded_size(units)
+    slots = bucket(units)
     start, size = draws.pad(start, (slots,)), draws.pad(size, (slots,))
-    padded = draws.pad(values[order], (slots, draws.padded_size(columns)))
+    padded = draws.pad(values[order], (slots, bucket(columns)))
     found = draws.in_chunks(
         partial(_statistics, statistic=_weighted_sum),
         (start, size, None, padded),

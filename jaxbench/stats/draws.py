@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Array, Float64, Int32, Key, PyTree, UInt32, UInt64
 
 from jaxbench.errors import BadRequest
+from jaxbench.shapes import bucket
 
 # Slots of all draws that are held at a time, at about 32 bytes each.
 SLOTS = 2**22
@@ -107,14 +108,6 @@ def multiplicities(
     return counts.astype(jnp.float64)
 
 
-def padded_size(size: int, smallest: int = 8) -> int:
-    """The padded size: eight steps to every doubling, so that few shapes are ever compiled."""
-    if size <= smallest:
-        return smallest
-    step = max(smallest, 1 << max(0, (size - 1).bit_length() - 4))
-    return -(-size // step) * step
-
-
 def pad(values: np.ndarray, shape: tuple[int, ...], fill: float | bool = 0) -> np.ndarray:
     """`values` with `fill` behind them on every axis."""
     padded = np.full(shape, fill, dtype=values.dtype)
@@ -145,7 +138,7 @@ def in_chunks(
     if most < 1:
         raise BadRequest(f"chunk is {most}; expected a whole number from 1 on")
     calls = -(-total // most)
-    rows, pairs = min(padded_size(-(-total // calls)), most), padded_size(pairs)
+    rows, pairs = min(bucket(-(-total // calls)), most), bucket(pairs)
     parts = []
     with jax.enable_x64(True):
         held = jax.device_put(arguments)

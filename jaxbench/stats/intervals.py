@@ -12,8 +12,9 @@ from jax.scipy.special import ndtr, ndtri
 from jaxtyping import Array, Bool, Float64, Num
 
 from jaxbench.errors import BadRequest
+from jaxbench.shapes import bucket
 from jaxbench.stats.bootstrap import percentile_interval
-from jaxbench.stats.draws import pad, padded_size
+from jaxbench.stats.draws import pad
 from jaxbench.stats.quantile import quantiles
 from jaxbench.stats.student import t_critical, tail_of
 
@@ -99,9 +100,9 @@ def bca_interval(
     """
     tail = tail_of(level)
     count, columns = resampled.shape
-    wide = padded_size(columns)
+    wide = bucket(columns)
     # Empty padding (NaN is left out): one program serves all shapes of a bucket.
-    padded = pad(resampled.T, (wide, padded_size(count)), np.nan)
+    padded = pad(resampled.T, (wide, bucket(count)), np.nan)
     acceleration = pad(_acceleration(jackknife), (wide,))
     with jax.enable_x64(True):
         found = _bca_ends(

@@ -15,6 +15,7 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Float64, Int, Int32, PyTree, Shaped, UInt32, UInt64
 
 from jaxbench.errors import BadRequest, unknown
+from jaxbench.shapes import bucket
 from jaxbench.stats import draws
 
 TAILS = ("upper", "lower", "two_sided")
@@ -74,7 +75,7 @@ def statistics_of(
     """A statistic of every given labelling, `(relabellings, ...)`; see `relabellings`."""
     count, slots = labelled.shape[:2]
     most = max(1, draws.SLOTS // max(slots, 1))
-    rows = min(most, draws.padded_size(count))
+    rows = min(most, bucket(count))
     parts = []
     with jax.enable_x64(True):
         for first in range(0, count, rows):
@@ -103,8 +104,8 @@ def sign_flipped_means(
     with np.errstate(invalid="ignore"):
         shares = np.where(valid, differences, 0.0) / count
     # Empty columns are NaN from here on; padding adds nothing to a sum.
-    slots = draws.padded_size(pairs)
-    padded = draws.pad(shares, (slots, draws.padded_size(columns)))
+    slots = bucket(pairs)
+    padded = draws.pad(shares, (slots, bucket(columns)))
     drawn = draws.in_chunks(
         _flipped,
         (padded,),

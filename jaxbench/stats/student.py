@@ -8,7 +8,8 @@ from jax.scipy.special import betainc
 from jaxtyping import Array, Float64
 
 from jaxbench.errors import BadRequest
-from jaxbench.stats.draws import pad, padded_size
+from jaxbench.shapes import bucket
+from jaxbench.stats.draws import pad
 
 # Bisection starts from e^-30 to e^30 and ends at neighbouring floats.
 _LOGS = 30.0
@@ -30,7 +31,7 @@ def t_upper_tail(
     t: Float64[np.ndarray, "*shape"], freedom: Float64[np.ndarray, "*shape"]
 ) -> Float64[np.ndarray, "*shape"]:
     """Chance that Student's t with `freedom` degrees of freedom exceeds `t`; NaN without any."""
-    size = (padded_size(t.size),)
+    size = (bucket(t.size),)
     with jax.enable_x64(True):
         found = np.asarray(_upper_tail(pad(t.ravel(), size), pad(freedom.ravel(), size, 1.0)))
     return found[: t.size].reshape(t.shape)
@@ -44,7 +45,7 @@ def t_critical(
     **Errors:** `BadRequest` for a level outside 0 to 1.
     """
     tail = tail_of(level)
-    padded = pad(freedom.ravel(), (padded_size(freedom.size),), 1.0)
+    padded = pad(freedom.ravel(), (bucket(freedom.size),), 1.0)
     with jax.enable_x64(True):
         found = np.asarray(_critical(np.asarray(tail), padded))
     return found[: freedom.size].reshape(freedom.shape)

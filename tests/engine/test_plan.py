@@ -11,7 +11,7 @@ from jaxbench.attacker import SharedBank
 from jaxbench.benchmark.aggregate import Chain
 from jaxbench.benchmark.scoring import Overall
 from jaxbench.engine import kernel, plan
-from jaxbench.engine.layout import Layout, bucket
+from jaxbench.engine.layout import Layout
 from jaxbench.errors import BadRequest
 from jaxbench.leaderboard import Release
 
@@ -110,13 +110,6 @@ def test_the_rung_below_would_have_been_wrong():
     assert chosen == plan.LADDER[1]
     found, expected = aligned(2**15, 1025, chosen, block=64)
     assert found == expected
-
-
-def test_buckets_are_few_and_waste_little():
-    sizes = [bucket(n) for n in range(1, 5000)]
-    assert all(b >= n for n, b in enumerate(sizes, start=1))
-    assert all(b <= max(8, 1.25 * n) for n, b in enumerate(sizes, start=1) if n > 32)
-    assert len(set(sizes)) < 80
 
 
 def test_layout_keeps_active_items_in_blocks():

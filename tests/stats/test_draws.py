@@ -168,10 +168,3 @@ def test_refusals(changed, message):
     arguments = {"units": 5, "resamples": 2, "seed": 0} | changed
     with pytest.raises(BadRequest, match=message):
         resampled_statistic(identity, None, arguments.pop("units"), **arguments)
-
-
-def test_buckets_are_few_and_waste_little():
-    sizes = [draws.padded_size(n) for n in range(1, 5000)]
-    assert all(b >= n for n, b in enumerate(sizes, start=1))
-    assert all(b <= max(8, 1.25 * n) for n, b in enumerate(sizes, start=1) if n > 32)
-    assert len(set(sizes)) < 80
