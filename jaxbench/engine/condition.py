@@ -28,6 +28,15 @@ class Attack:
             np.stack([endpoints.a, endpoints.b], axis=1), axis=0, return_inverse=True
         )
 
+    def check(self) -> None:
+        """Refuse what cannot be computed, before anything is.
+
+        **Errors:** `BadRequest` where no arithmetic is exact, or the bank is too large.
+        """
+        assert self.arithmetic
+        if not self.fresh:
+            plan.check_bank(self.study.budgets[-1] - 1, sum(self.layout.sizes))
+
     @cached_property
     def first(self) -> Tally:
         """The first trial's tally: what does not change between trials."""
@@ -79,6 +88,11 @@ class Attack:
             units=len(sizes), block=self.block, fresh=self.fresh,
         )  # fmt: skip
 
+    @cached_property
+    def _prompts(self) -> np.ndarray:
+        """The prompt number of every item, as counters take it."""
+        return self.study.benchmark.prompt_index.astype(np.uint32)
+
     def shared_bank(self, bank: int) -> attacker.SharedBank:
         """A hash bank, by slots and candidates."""
         request, benchmark = self.study.request, self.study.benchmark
@@ -98,11 +112,8 @@ class Attack:
 
     def fresh_bank(self, trials: np.ndarray) -> attacker.FreshBank:
         """Routers of these trials' own."""
-        prompts = self.study.benchmark.prompt_index.astype(np.uint32)[None, :]
-        layouts = self.pair_of_trial[trials]
-        per_slot = self.layout.gather(
-            np.broadcast_to(prompts, (len(trials), prompts.size)), layouts
-        )
+        prompts = np.broadcast_to(self._prompts, (len(trials), len(self._prompts)))
+        per_slot = self.layout.gather(prompts, self.pair_of_trial[trials])
         keys = trial_keys(self.study.request.seed, (Stream.ROUTER, Stream.TIE), trials)
         return attacker.FreshBank(*keys, prompts=jnp.asarray(per_slot))
 

@@ -65,6 +65,23 @@ CALL_BYTES = {"shared": 256 * 2**20, "fresh": 8 * 2**20}
 CHUNK_BYTES = 64 * 2**20
 
 
+# A bank has a byte per candidate and slot.
+BANK_BYTES = 4 * 2**30
+
+
+def check_bank(candidates: int, slots: int) -> None:
+    """Refuse a bank of routers that would not fit in memory.
+
+    **Errors:** `BadRequest` with the largest budget that would.
+    """
+    if candidates * slots > BANK_BYTES:
+        raise BadRequest(
+            f"budgets up to {candidates + 1:,} need a bank of {candidates * slots / 2**30:.0f} GB; "
+            f"with these items the largest budget is about {BANK_BYTES // slots:,} "
+            "(fresh routers, routers=prng, need no bank)"
+        )
+
+
 def rows_per_call(
     trials: int, *, slots: int, budgets: int, units: int, block: int, fresh: bool
 ) -> int:

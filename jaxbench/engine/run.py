@@ -32,7 +32,8 @@ class ChunkOutcome:
 def prepare(study: Study) -> list[Attack]:
     """Choose the endpoints of all trials; one `Attack` per condition.
 
-    **Errors:** `BadRequest` where no arithmetic could hold a condition's votes.
+    **Errors:** `BadRequest` where no arithmetic could hold a condition's votes, or no memory its
+    bank.
     """
     parts: dict[Condition, list[attacker.Endpoints]] = {c: [] for c in study.conditions}
     trials = study.request.trials
@@ -56,7 +57,7 @@ def prepare(study: Study) -> list[Attack]:
         for condition, found in parts.items()
     ]
     for attack in attacks:
-        attack.arithmetic  # noqa: B018  (refused before anything is computed)
+        attack.check()
     return attacks
 
 

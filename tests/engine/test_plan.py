@@ -124,3 +124,9 @@ def test_layout_keeps_active_items_in_blocks():
     assert gathered[0, [0, 1, 8]].tolist() == [12, 14, 11]
     assert gathered[1, [0, 1, 8]].tolist() == [17, 18, 15]
     assert gathered[0].sum() == 37
+
+
+def test_a_bank_that_does_not_fit_is_refused():
+    plan.check_bank(2**20, 4096)
+    with pytest.raises(BadRequest, match="largest budget is about 357,9"):
+        plan.check_bank(2**20, 12_000)
