@@ -116,7 +116,10 @@ def _job_help(job: Job) -> str:
             "",
             job.options_help(),
             "",
-            "A Hydra application: `--cfg job` shows the configuration, `-m` with",
-            "comma-separated values runs every combination, `--hydra-help` says more.",
+            "card: the benchmark's own published protocol (in brackets that of terminal_science),",
+            "then what stands without one.",
+            "",
+            "A Hydra application: `--cfg job` shows what was given (null: the preset's), `-m`",
+            "with comma-separated values runs every combination, `--hydra-help` says more.",
         ]
     )

@@ -92,8 +92,7 @@ class Benchmark(eqx.Module):
         _check_names("item", items)
         if len(models) < 2:
             raise BadRequest(
-                f"{name}: {len(models)} model(s); an attack mixes two models, so at least two "
-                "are needed"
+                f"found {len(models)} model; an attack mixes two models, so at least two are needed"
             )
         _check_scores(scores, models, items)
         _check_prompts(hashes, tasks, items)

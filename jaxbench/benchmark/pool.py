@@ -29,7 +29,10 @@ def pool_small_tasks(benchmark: Benchmark, least: int) -> Benchmark:
     def moved(values: tuple | None) -> tuple | None:
         return None if values is None else tuple(values[i] for i in order)
 
-    note = f"{len(small)} tasks with fewer than {least} items pooled into {name!r}"
+    note = (
+        f"note: {len(small)} of {len(benchmark.tasks)} tasks have fewer than {least} items and are "
+        f"pooled into {name!r}"
+    )
     return replace(
         benchmark,
         counts=benchmark.counts[:, order],

@@ -68,6 +68,8 @@ def scoring_rule(
     if rule == "item_mean":
         return Overall.of(start.sums([range(units.count)]), [Fraction(1)], total=True)
     if rule == "chance_normalised":
+        if benchmark.chances is None:
+            raise BadRequest(f"scoring=chance_normalised: {benchmark.name} has no column `chance`")
         cells = _above_chance(units, start)
         return Overall.of(cells, _cell_weights(units))
     return Overall.of(start.sums(units.tasks), task_weights(benchmark, rule))

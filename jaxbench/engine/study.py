@@ -53,15 +53,15 @@ class Study:
         self.benchmark = pool_small_tasks(benchmark, request.min_task_items)
         self.plan = split.SplitPlan(self.benchmark, request.holdout_fraction)
         self.ticks = None if request.precision is None else 10**request.precision
-        self.conditions = tuple(
-            Condition(rule, interface)
-            for interface in request.interface
-            for rule in request.endpoint_rules(interface)
-        )
         self._last: tuple[np.ndarray, np.ndarray, dict[str, Tally]] | None = None
         # The static router is always computed: other budgets are compared with it.
         self.budgets = tuple(sorted({1, *request.budgets}))
         self.units = {text: self._units(Interface.parse(text)) for text in request.interface}
+        self.conditions = tuple(
+            Condition(rule, interface)
+            for interface in request.interface
+            for rule in request.endpoint_rules(self._numbers_seen(interface))
+        )
         most = max(units.count for units in self.units.values())
         if most > MOST_UNITS:
             raise BadRequest(
@@ -169,6 +169,15 @@ class Study:
             subtasks=self.request.scoring == "chance_normalised",
             categories=leaderboard.needs_categories(self.benchmark, interface),
         )
+
+    def _numbers_seen(self, interface: str) -> int:
+        """How many released numbers the endpoint rule sees."""
+        parsed, tasks = Interface.parse(interface), len(self.benchmark.tasks)
+        if self.request.endpoint_view == "tasks" or parsed.kind == "task":
+            return tasks
+        if parsed.kind == "category":
+            return len(set(self.benchmark.categories or ()))
+        return parsed.groups if parsed.kind == "groups" else 1
 
     def _counted(self, units: Units, reused: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What every unit is counted out of on both sides, `(#trials, units)`.

@@ -45,8 +45,11 @@ COLUMN_TYPES = {
 }  # fmt: skip
 
 
-def run(options: Mapping[str, object], command: str) -> None:
-    """Run `jaxbench attack` with these options; `command` is the command line, for the record.
+def run(options: Mapping[str, object], command: str, several: bool = False) -> None:
+    """Run `jaxbench attack` with these options.
+
+    **Arguments:** `command`: the command line, for the record; `several`: this is one run of
+    several, and says which.
 
     **Errors:** `BadRequest`; nothing is written then.
     """
@@ -67,6 +70,8 @@ def run(options: Mapping[str, object], command: str) -> None:
         _run(attack, folder, console)
         result = attack.result()
         _write(folder, result, options, command, started)
+    if several:
+        print(command)
     report.print_attack(console, result.summary(), _notes(result))
     # Plain: rich would turn a name like :smile: into a picture.
     print(target)
@@ -144,8 +149,14 @@ def _write(
     summary.to_csv(folder / "summary.csv", index=False)
     for name, metric in FIGURES.items():
         report.save_figure(result.plot(metric), folder / name)
-    source = {"path": str(options["path"])} if options.get("path") is not None else {}
-    config = (source or {"benchmark": result.benchmark.name}) | as_options(result.request)
+    path = options.get("path")
+    source = {"benchmark": result.benchmark.name}
+    if path is not None:
+        source = {"path": str(Path(str(path)).absolute())}
+    config = source | as_options(result.request)
+    if any(c.condition.rule not in result.request.endpoints for c in result.conditions):
+        # The interface chose the rule, and would not if the option were given.
+        del config["endpoints"]
     (folder / "config.yaml").write_text(
         yaml.safe_dump(config, sort_keys=False, allow_unicode=True), encoding="utf-8"
     )
@@ -229,6 +240,7 @@ def _notes(result: AttackResult) -> list[str]:
         for c in result.conditions
         if not c.banks[0].eligible
     ]
+    notes += [note for note in result.benchmark.provenance if note.startswith("note: ")]
     if request.routers == "hash" and request.banks == 1:
         notes.append(
             "Intervals are over trials, given one router bank; other banks can differ by more "

@@ -20,9 +20,13 @@ class Job:
     path_options: frozenset[str]
     text_options: frozenset[str]
 
-    def run(self, options: Mapping[str, object], command: str) -> None:
-        """Import the job and run it (this is where jax comes in)."""
-        import_module(self.module).run(options, command)
+    def run(self, options: Mapping[str, object], command: str, several: bool) -> None:
+        """Import the job and run it (this is where jax comes in).
+
+        **Arguments:** `command`: the command line that runs this job, for the record; `several`:
+        it is one of several, and says which.
+        """
+        import_module(self.module).run(options, command, several)
 
 
 JOBS = {

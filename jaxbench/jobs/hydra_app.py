@@ -38,16 +38,17 @@ def run_hydra(job: Job, arguments: Sequence[str], refuse: Callable[[BadRequest],
     scratch = Path(tempfile.mkdtemp(prefix="jaxbench-"))
     unfinished.add(scratch)
     os.environ["JAXBENCH_HYDRA_SCRATCH"] = str(scratch)
-    command = shlex.join(["jaxbench", job.name, *arguments])
     outcomes: list[int] = []
 
     def task(config) -> None:
         try:
-            job.run(_plain(config), command)
+            several = is_multirun(arguments)
+            command = shlex.join(["jaxbench", job.name, *(_overrides() if several else arguments)])
+            job.run(_plain(config), command, several)
             outcomes.append(0)
         except BadRequest as refusal:
             if is_multirun(arguments):
-                refusal = BadRequest(f"{refusal} (job {_combination()})")
+                refusal = BadRequest(f"{refusal} (job {' '.join(_overrides())})")
             outcomes.append(refuse(refusal))
 
     before = sys.argv
@@ -63,11 +64,11 @@ def run_hydra(job: Job, arguments: Sequence[str], refuse: Callable[[BadRequest],
     return max(outcomes, default=0)
 
 
-def _combination() -> str:
+def _overrides() -> list[str]:
     """The options of this job of a multirun."""
     from hydra.core.hydra_config import HydraConfig
 
-    return " ".join(HydraConfig.get().overrides.task)
+    return list(HydraConfig.get().overrides.task)
 
 
 def _plain(config) -> dict[str, object]:

@@ -48,14 +48,13 @@ class AttackRequest:
         """The routing seed of a bank; bank 0 is the one whose rows are reported."""
         return self.routing_seed if bank == 0 else f"{self.routing_seed}-bank{bank}"
 
-    def endpoint_rules(self, interface: str) -> tuple[str, ...]:
-        """The endpoint rules under an interface.
+    def endpoint_rules(self, coordinates: int) -> tuple[str, ...]:
+        """The endpoint rules where this many numbers are released.
 
         No frontier of one number has two models, so where a rule would see one number and the
         user did not choose, it is `public_top5`.
         """
-        one_number = interface == "aggregate" or interface.split(":")[:2] == ["groups", "1"]
-        if one_number and self.endpoint_view == "released" and not self.endpoints_given:
+        if coordinates == 1 and not self.endpoints_given:
             return ("public_top5",)
         return self.endpoints
 
@@ -159,8 +158,6 @@ def as_options(request: AttackRequest) -> dict[str, object]:
         name, value = field.name, getattr(request, field.name)
         if name == "endpoints_given" or _why_idle(name, request):
             continue
-        if name == "endpoints" and not request.endpoints_given and _chosen_by_interface(request):
-            continue
         if isinstance(value, tuple):
             values[name] = list(value)
         elif isinstance(value, bool | int | str):
@@ -168,10 +165,6 @@ def as_options(request: AttackRequest) -> dict[str, object]:
         else:
             values[name] = "exact" if value is None else str(value)
     return values
-
-
-def _chosen_by_interface(request: AttackRequest) -> bool:
-    return any(request.endpoint_rules(i) != request.endpoints for i in request.interface)
 
 
 def _why_idle(name: str, request: AttackRequest) -> str | None:

@@ -125,7 +125,9 @@ def help_table(width: int = 100) -> str:
     indent = " " * 20
     for option in built_options():
         entry = f"{option.meaning}. Values: {option.values}."
-        if option.published == option.simulation and option.published:
+        if option.name == "preset":
+            entry += " Default: published, and simulation with path."
+        elif option.published and option.simulation in (option.published, "the same"):
             entry += f" Default: {option.published}."
         elif option.published:
             entry += f" Default: {option.published} (published); {option.simulation} (simulation)."

@@ -13,13 +13,11 @@ LABELS = {
     "score_gap_pp": "score generalization gap (pp)",
     "false_winner": "share of false winners",
 }
-# Marker and dash tell the lines apart where colour does not.
-STYLES = (
-    ("o", "-", "#1b4f8a"),
-    ("s", "--", "#c0562f"),
-    ("^", "-.", "#3f7d4e"),
-    ("D", ":", "#6b4c8a"),
-)
+# Marker and dash tell the lines apart where colour does not; so does how dark the colour is. Their
+# numbers of entries share no factor, so the first twelve lines differ in all three.
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "*", "d")
+DASHES = ("-", (0, (6, 2)), (0, (1, 1.2)), (0, (6, 2, 1, 2)), (0, (3, 1, 1, 1, 1, 1)))
+COLOURS = ("#1b4f8a", "#d9863d", "#2f7d5b", "#8a4fa3", "#6b6b6b", "#b03a48", "#3aa0b8")
 CONDITION = ["endpoints", "interface", "mechanism"]
 
 
@@ -33,10 +31,8 @@ def budget_figure(summary: pd.DataFrame, metric: str) -> Figure:
     axes = figure.add_subplot()
     conditions = list(summary.groupby(CONDITION, sort=False))
     for index, (names, rows) in enumerate(conditions):
-        label = (
-            " / ".join(str(n) for n in names if n != "none") if len(conditions) > 1 else "attack"
-        )
-        _line(axes, rows[rows["budget"] > 0], metric, label, STYLES[index % len(STYLES)])
+        label = " / ".join(str(n) for n in names if n != "none")
+        _line(axes, rows[rows["budget"] > 0], metric, label, index)
     if metric == "score_gap_pp":
         _baseline(axes, conditions[0][1])
     else:
@@ -48,12 +44,13 @@ def budget_figure(summary: pd.DataFrame, metric: str) -> Figure:
     axes.minorticks_off()
     axes.set_xlabel("submissions")
     axes.set_ylabel(LABELS.get(metric, metric))
-    axes.set_title(_plain(f"{summary['benchmark'].iloc[0]}"), fontsize="medium", parse_math=False)
+    axes.set_title(_title(summary), fontsize="small", parse_math=False)
     axes.grid(axis="y", color="0.9", linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
     handles, _ = axes.get_legend_handles_labels()
     if handles:
-        for entry in axes.legend(frameon=False, fontsize="small").get_texts():
+        legend = axes.legend(frameon=False, fontsize="small", handlelength=3.5)
+        for entry in legend.get_texts():
             entry.set_parse_math(False)
     return figure
 
@@ -66,8 +63,8 @@ def save_figure(figure: Figure, stem: Path) -> None:
     figure.savefig(stem.with_suffix(".png"), dpi=150)
 
 
-def _line(axes: Axes, rows: pd.DataFrame, metric: str, label: str, style: tuple) -> None:
-    marker, dash, colour = style
+def _line(axes: Axes, rows: pd.DataFrame, metric: str, label: str, index: int) -> None:
+    marker, dash, colour = (values[index % len(values)] for values in (MARKERS, DASHES, COLOURS))
     rows = rows[rows[metric].notna()]
     if rows.empty:
         return
@@ -80,7 +77,7 @@ def _line(axes: Axes, rows: pd.DataFrame, metric: str, label: str, style: tuple)
         axes.fill_between(x, middle - spread, middle + spread, facecolor="0.92", hatch="////",
                           edgecolor="0.7", linewidth=0.0, zorder=0,
                           label=f"mean ± sd over {rows['banks'].iloc[0]} banks")  # fmt: skip
-        axes.plot(x, middle, color="0.45", linewidth=1.0, linestyle=(0, (1, 1)))
+        axes.plot(x, middle, color="0.35", linewidth=1.2, linestyle=(0, (1, 1)))
 
 
 def _baseline(axes: Axes, rows: pd.DataFrame) -> None:
@@ -90,5 +87,11 @@ def _baseline(axes: Axes, rows: pd.DataFrame) -> None:
                   linewidth=1.2, label="genuine models alone")  # fmt: skip
 
 
-def _plain(text: str) -> str:
-    return text.replace("\n", " ")
+def _title(summary: pd.DataFrame) -> str:
+    """Benchmark and trials, and what the bars are."""
+    name = " ".join(str(summary["benchmark"].iloc[0]).split())
+    eligible = summary.loc[summary["budget"] > 0, "eligible_trials"]
+    low, high = eligible.min(), eligible.max()
+    count = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    attempted = summary["attempted_trials"].iloc[0]
+    return f"{name}: {count} of {attempted:,} trials; bars: 95 % intervals over trials"

@@ -30,7 +30,8 @@ def print_attack(console: Console, summary: pd.DataFrame, notes: Sequence[str]) 
     """One table per condition: mean and 95 % interval per budget, then the notes."""
     for (rule, interface), rows in summary.groupby(["endpoints", "interface"], sort=False):
         name, coordinates = rows["benchmark"].iloc[0], rows["coordinates"].iloc[0]
-        title = f"{name}: {rule}, interface {interface} ({coordinates} coordinates)"
+        number = "1 coordinate" if coordinates == 1 else f"{coordinates} coordinates"
+        title = f"{name}: {rule}, interface {interface} ({number})"
         console.print(_table(title, rows))
     for note in notes:
         console.print(note, markup=False, highlight=False)

@@ -6,6 +6,7 @@ and for `scoring=chance_normalised` `subtask` and `chance`.
 score is the mean of). Other columns are ignored. Row order means nothing; ids are text.
 """
 
+import difflib
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +50,14 @@ def read_native(folder: Path, *, name: str, protocol: Protocol | None = None) ->
         notes.append(f"no prompt_sha256 in {ITEMS}: every item counts as its own prompt")
     if "repeats" in long:
         notes.append(f"each score is the mean of {_repeats(long['repeats'], folder / SCORES)} runs")
+        runs = long["score"] * long["repeats"]
+        if off := int((np.abs(runs - np.rint(runs)) > 1e-3).sum()):
+            notes.append(
+                f"note: {off} of {len(long)} scores are no whole number of successes in their "
+                "repeats"
+            )
+    for file in (ITEMS, SCORES):
+        notes += [f"note: {hint}" for hint in _near_misses(folder / file)]
     optional = {
         plural: items[column].tolist() if column in items else None
         for plural, column in (
@@ -106,6 +115,20 @@ def _table(path: Path, required: tuple[str, ...], optional: tuple[str, ...]) -> 
         number = column in ("score", "repeats", "chance")
         frame[column] = _numbers(values, path, column) if number else _texts(values, path, column)
     return pd.DataFrame(frame)
+
+
+def _near_misses(path: Path) -> list[str]:
+    """Columns that are ignored but look like a misspelt optional one."""
+    optional = {
+        ITEMS: ("category", "prompt_sha256", "subtask", "chance"), SCORES: ("repeats",),
+    }[path.name]  # fmt: skip
+    names = pq.read_schema(path).names
+    hints = []
+    for name in names:
+        close = difflib.get_close_matches(name.lower(), optional, n=1, cutoff=0.75)
+        if name not in optional and close and close[0] not in names:
+            hints.append(f"{path.name}: column {name!r} is ignored; did you mean {close[0]!r}?")
+    return hints
 
 
 def _numbers(values: pa.ChunkedArray, path: Path, column: str) -> np.ndarray:

@@ -346,7 +346,7 @@ def test_model_that_misses_items(refuse_pair):
 
 @pytest.mark.parametrize("count", [0, 1])
 def test_fewer_than_two_models(count, refuse_pair):
-    words = ["1 model(s)", "at least two"] if count else ["data/scores.parquet", "no rows"]
+    words = ["found 1 model", "at least two"] if count else ["data/scores.parquet", "no rows"]
     refuse_pair(*words, scores=_typed(score_frame()[: 12 * count]))
 
 

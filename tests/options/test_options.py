@@ -53,14 +53,10 @@ def test_simulation_has_its_own_defaults():
 
 
 def test_where_a_rule_would_see_one_number():
-    for interface in ("aggregate", "groups:1", "groups:1:2"):
-        request = resolve({"interface": ["task", interface]}, Protocol())
-        assert request.endpoint_rules(interface) == ("public_top5",)
-        assert request.endpoint_rules("task") == ("top5",)
-        chosen = resolve({"interface": interface, "endpoints": "top5"}, Protocol())
-        assert chosen.endpoint_rules(interface) == ("top5",)
-        frozen = resolve({"interface": interface, "endpoint_view": "tasks"}, Protocol())
-        assert frozen.endpoint_rules(interface) == ("top5",)
+    request = resolve({}, Protocol())
+    assert request.endpoint_rules(1) == ("public_top5",)
+    assert request.endpoint_rules(2) == ("top5",)
+    assert resolve({"endpoints": "top5"}, Protocol()).endpoint_rules(1) == ("top5",)
 
 
 def test_built_words_are_known_words():

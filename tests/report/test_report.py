@@ -39,14 +39,21 @@ def test_a_figure_draws_every_condition_with_its_intervals(metric, banks):
     for container in axes.containers:
         assert container.lines[0].get_xdata().tolist() == [1, 2, 2048]
         assert container.has_yerr
-    # Told apart without colour.
-    lines = [container.lines[0] for container in axes.containers]
-    assert len({line.get_marker() for line in lines}) == 2
-    assert len({line.get_linestyle() for line in lines}) == 2
     labels = axes.get_legend_handles_labels()[1]
     assert "top5 / task" in labels
     assert ("genuine models alone" in labels) == (metric == "score_gap_pp")
     assert any("64 banks" in label for label in labels) == banks
+
+
+def test_many_conditions_are_told_apart_without_colour():
+    rules = [f"rule {i}" for i in range(12)]
+    (axes,) = budget_figure(summary(rules=rules), "selection_loss_pp").axes
+    lines = [container.lines[0] for container in axes.containers]
+    looks = {(line.get_marker(), str(line.get_linestyle()), line._dash_pattern[1] is None)
+             for line in lines}  # fmt: skip
+    assert len({line.get_marker() for line in lines}) == 12
+    assert len(looks) == 12
+    assert len({(line.get_marker(), line.get_color()) for line in lines}) == 12
 
 
 def test_names_are_text_not_markup(tmp_path):
