@@ -30,11 +30,11 @@ class InexactError(ValueError):
 class Step(eqx.Module):
     """`x -> x @ matrix`, then clipped or rounded.
 
-    With `offsets`: `max(x - offsets, 0)`. With `divisors`: `rint(x * ticks / divisors)`, half to
-    even.
+    The matrix has a leading trial axis where it differs between trials. With `offsets`:
+    `max(x - offsets, 0)`. With `divisors`: `x * ticks / divisors` rounded half to even.
     """
 
-    matrix: Float64[Array | np.ndarray, "inputs outputs"]
+    matrix: Float64[Array | np.ndarray, "*trials inputs outputs"]
     offsets: Float64[Array | np.ndarray, "#trials 1 outputs"] | None = None
     ticks: Float64[Array | np.ndarray, ""] | None = None
     divisors: Float64[Array | np.ndarray, "#trials 1 outputs"] | None = None
@@ -45,8 +45,23 @@ class Step(eqx.Module):
         if self.offsets is not None:
             x = numpy.maximum(x - self.offsets, 0.0)
         if self.ticks is not None and self.divisors is not None:
-            x = numpy.rint(x * self.ticks / self.divisors)
+            x = _divide(x * self.ticks, self.divisors, numpy)
         return x
+
+
+def _divide(x: Numbers, divisors: Array | np.ndarray, numpy: ModuleType) -> Numbers:
+    """`x / divisors` rounded half to even, exactly, whatever the device makes of a quotient.
+
+    A compiler may divide by way of the reciprocal, which is off at exact halves. The remainder of
+    the nearest whole number tells: all are whole numbers below 2^53.
+    """
+    near = numpy.rint(x / divisors)
+    rest = 2.0 * (x - near * divisors)
+    # Off by one at most.
+    near = near + numpy.where(numpy.abs(rest) > divisors, numpy.sign(rest), 0.0)
+    rest = 2.0 * (x - near * divisors)
+    odd_half = (numpy.abs(rest) == divisors) & (numpy.fmod(near, 2.0) != 0.0)
+    return numpy.where(odd_half, near + numpy.sign(rest), near)
 
 
 class Chain(eqx.Module):
@@ -82,12 +97,19 @@ class Chain(eqx.Module):
     def mix(self, rows: Sequence[Sequence[tuple[int, Fraction]]]) -> "Chain":
         """Weighted sums of the numbers, every weight exact.
 
-        **Errors:** `InexactError` where the common denominator of a sum is too large, or differs
-        between trials.
+        **Errors:** `InexactError` where the common denominator of a sum is too large.
         """
-        if len(self.denominators) != 1:
-            raise InexactError
-        of = [int(d) for d in self.denominators[0]]
+        made = [self._mixed(tuple(of), rows) for of in self.denominators.tolist()]
+        matrices = np.stack([matrix for matrix, _, _ in made])
+        denominators = np.array([common for _, common, _ in made])
+        largest = np.array([bound for _, _, bound in made]).max(axis=0)
+        matrix = matrices if len(made) > 1 else matrices[0]
+        return self._then(Step(matrix), denominators, largest)
+
+    def _mixed(
+        self, of: tuple[int, ...], rows: Sequence[Sequence[tuple[int, Fraction]]]
+    ) -> tuple[np.ndarray, list[int], list[int]]:
+        """Matrix, common denominators and bounds of weighted sums of numbers out of `of`."""
         columns, denominators, largest = [], [], []
         for row in rows:
             parts = [(i, weight / of[i]) for i, weight in row]
@@ -96,8 +118,7 @@ class Chain(eqx.Module):
             denominators.append(common)
             largest.append(sum(k * int(self.largest[i]) for i, k in columns[-1]))
         _check(largest, denominators)
-        matrix = _matrix(len(self.largest), columns)
-        return self._then(Step(matrix), np.array([denominators]), np.array(largest))
+        return _matrix(len(self.largest), columns), denominators, largest
 
     def above_chance(self, chances: Sequence[Fraction]) -> "Chain":
         """`max(score - chance, 0) / (1 - chance)` of every number."""

@@ -9,7 +9,11 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Int
 
-from jaxbench.benchmark.counts import counts_from_scores
+from jaxbench.benchmark.counts import (
+    LARGEST_DENOMINATOR,
+    counts_from_scores,
+    simplest_fraction,
+)
 from jaxbench.errors import BadRequest, some
 from jaxbench.options import Protocol
 
@@ -163,9 +167,12 @@ def _check_shapes(scores, models, items, per_item) -> None:
 
 def _chance(value: Fraction | float | str, item: str) -> Fraction:
     try:
-        # A float is the decimal that it prints as: 0.1 is a tenth.
+        # A float is the decimal that it prints as: 0.1 is a tenth. A long one was a fraction
+        # before it was a float: 0.3333333333333333 is a third.
         level = value if isinstance(value, Fraction) else Fraction(str(value))
-    except (ValueError, ZeroDivisionError):
+        if level.denominator > LARGEST_DENOMINATOR:
+            level = simplest_fraction(float(level))
+    except (ValueError, ZeroDivisionError, OverflowError):
         level = Fraction(-1)
     if not 0 <= level < 1:
         raise BadRequest(f"chance {value} of item {item!r}: expected a fraction in [0, 1)")

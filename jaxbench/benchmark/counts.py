@@ -12,10 +12,16 @@ import numpy as np
 from jaxtyping import Int
 
 LARGEST_DENOMINATOR = 10**6
-TOLERANCE = 1e-6
+# How far scores may lie from multiples of 1/d: the rounding of float64, of float32, of a printed
+# number of six decimals. A coarser tolerance has to match a smaller d, or chance would match it.
+TOLERANCES = (1e-12, 6e-8, 1e-6)
+# A tolerance times d that still means something: one value in fifty matches by chance.
+MATCH = 0.01
+# Denominators that are tried one by one, the least first, and then powers of ten.
+SMALL = 1000
 
 
-def simplest_fraction(value: float, tolerance: float = TOLERANCE) -> Fraction:
+def simplest_fraction(value: float, tolerance: float = 1e-6) -> Fraction:
     """The fraction with the smallest denominator within `tolerance` of `value` (in [0, 1])."""
     exact = Fraction(value)
     low, high = exact - Fraction(tolerance), exact + Fraction(tolerance)
@@ -38,12 +44,35 @@ def common_denominator(scores: np.ndarray) -> int | None:
 
     **Returns:** the denominator, or None where there is none that small.
     """
+    values = np.unique(scores)
+    for tolerance in TOLERANCES:
+        most = min(LARGEST_DENOMINATOR, int(MATCH / tolerance))
+        tried = [*range(1, min(SMALL, most) + 1), *(10**k for k in (4, 5, 6) if 10**k <= most)]
+        for denominator in tried:
+            # Most denominators fail at the first few values.
+            if _whole(values[:32], denominator, tolerance) and _whole(
+                values, denominator, tolerance
+            ):
+                # A power of ten may do more than is needed.
+                counts = np.rint(values * denominator).astype(np.int64)
+                return denominator // int(np.gcd.reduce([denominator, *counts.tolist()]))
+        denominator = _least_common(values, tolerance, most)
+        if denominator is not None and _whole(values, denominator, tolerance):
+            return denominator
+    return None
+
+
+def _whole(values: np.ndarray, denominator: int, tolerance: float) -> bool:
+    off = np.abs(values * denominator - np.rint(values * denominator))
+    return bool(np.all(off <= tolerance * denominator))
+
+
+def _least_common(values: np.ndarray, tolerance: float, most: int) -> int | None:
+    """The least common multiple of the values' simplest denominators, if it is small enough."""
     denominator = 1
-    for value in np.unique(scores):
-        if abs(value * denominator - round(value * denominator)) <= TOLERANCE * denominator:
-            continue
-        denominator = lcm(denominator, simplest_fraction(float(value)).denominator)
-        if denominator > LARGEST_DENOMINATOR:
+    for value in values:
+        denominator = lcm(denominator, simplest_fraction(float(value), tolerance).denominator)
+        if denominator > most:
             return None
     return denominator
 

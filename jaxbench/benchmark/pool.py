@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from jaxbench.benchmark.container import Benchmark
+from jaxbench.errors import BadRequest
 
 POOLED = "other"
 
@@ -13,6 +14,8 @@ def pool_small_tasks(benchmark: Benchmark, least: int) -> Benchmark:
     """Tasks of fewer than `least` items become one task `other`, and the provenance says so.
 
     If a task that is large enough has that name, the pooled one is `other (pooled)`.
+
+    **Errors:** `BadRequest` where large tasks have both names.
     """
     sizes = benchmark.task_sizes
     small = [t for t, size in zip(benchmark.tasks, sizes, strict=True) if size < least]
@@ -20,6 +23,11 @@ def pool_small_tasks(benchmark: Benchmark, least: int) -> Benchmark:
         return benchmark
     large = set(benchmark.tasks) - set(small)
     name = f"{POOLED} (pooled)" if POOLED in large else POOLED
+    if name in large:
+        raise BadRequest(
+            f"min_task_items={least}: large tasks are named {POOLED!r} and {name!r} already; "
+            "rename one, so that the pooled task has a name of its own"
+        )
     of_item = [benchmark.tasks[t] for t in benchmark.task_index]
     renamed = [name if task in small else task for task in of_item]
     tasks = tuple(sorted(set(renamed)))

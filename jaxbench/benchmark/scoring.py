@@ -48,7 +48,13 @@ class Overall(eqx.Module):
 
     def __call__(self, counts: Numbers, numpy: ModuleType = np) -> Numbers:
         """Scores `(trials, rows)`, float64, of counts per unit `(trials, rows, units)`."""
-        return numpy.sum(self.chain(counts, numpy) * self.coefficients, axis=-1)
+        numerators = self.chain(counts, numpy)
+        # In a fixed order: a sum over an axis may depend on what else is in the array.
+        terms = range(numerators.shape[-1])
+        return sum(
+            (numerators[..., n] * self.coefficients[..., n] for n in terms[1:]),
+            start=numerators[..., 0] * self.coefficients[..., 0],
+        )
 
 
 def scoring_rule(
@@ -70,8 +76,13 @@ def scoring_rule(
     if rule == "chance_normalised":
         if benchmark.chances is None:
             raise BadRequest(f"scoring=chance_normalised: {benchmark.name} has no column `chance`")
-        cells = _above_chance(units, start)
-        return Overall.of(cells, _cell_weights(units))
+        try:
+            return Overall.of(_above_chance(units, start), _cell_weights(units))
+        except InexactError:
+            raise BadRequest(
+                f"scoring=chance_normalised: the chance levels of {benchmark.name} are fractions "
+                "too fine to be compared exactly (2^53); round them"
+            ) from None
     return Overall.of(start.sums(units.tasks), task_weights(benchmark, rule))
 
 

@@ -22,12 +22,13 @@ Progress = Callable[[int, int], None]
 
 @dataclass
 class ConditionResult:
-    """One condition: sums over the trials of every bank (0 first), and how it was computed."""
+    """One condition: bank 0 in full, the means of every bank (0 first), how it was computed."""
 
     condition: Condition
     coordinates: int
     arithmetic: str
     redone: int
+    summary: metrics.Summary
     banks: list[metrics.Summary]
     variance: metrics.CrossedVariance
     tables: list[pd.DataFrame] = field(default_factory=list)
@@ -83,7 +84,7 @@ class AttackResult:
         """Per condition, the first budget >= 2 with a mean selection loss surely above 0."""
         seed = self.request.bootstrap_seed
         return {
-            condition_name(c.condition): c.banks[0].first_significant_budget(seed=seed)
+            condition_name(c.condition): c.summary.first_significant_budget(seed=seed)
             for c in self.conditions
         }
 
@@ -108,7 +109,7 @@ class AttackResult:
         return pd.concat([front, table], axis=1)
 
     def _condition_summary(self, result: ConditionResult) -> pd.DataFrame:
-        table = result.banks[0].table(
+        table = result.summary.table(
             resamples=self.request.resamples, seed=self.request.bootstrap_seed
         )
         if len(result.banks) > 1:
@@ -173,8 +174,9 @@ class AttackRun:
                 coordinates=attack.first.rules.release.coordinates,
                 arithmetic=attack.arithmetic.name,
                 redone=attack.endpoints.redone,
+                summary=metrics.Summary(request.trials, (0, *request.budgets)),
                 banks=[
-                    metrics.Summary(request.trials, (0, *request.budgets))
+                    metrics.Summary(request.trials, (0, *request.budgets), means_only=True)
                     for _ in range(request.banks)
                 ],
                 variance=metrics.CrossedVariance(request.trials, request.banks, request.budgets),
@@ -192,6 +194,8 @@ class AttackRun:
                 table = self._table(outcome)
                 result = self.conditions[outcome.condition]
                 result.banks[outcome.bank].add(table)
+                if outcome.bank == 0:
+                    result.summary.add(table)
                 if self.request.banks > 1:
                     self._add_variance(result, outcome.bank, table)
             if outcome.bank == 0:

@@ -185,7 +185,7 @@ def _record(result: AttackResult, command: str, started: float) -> dict:
         "conditions": {
             condition_name(c.condition): {
                 "coordinates": c.coordinates,
-                "eligible_trials": c.banks[0].eligible,
+                "eligible_trials": c.summary.eligible,
                 "attempted_trials": result.request.trials,
                 "arithmetic": c.arithmetic,
                 "endpoints_decided_in_fractions": c.redone,
@@ -238,7 +238,7 @@ def _notes(result: AttackResult) -> list[str]:
         f"{condition_name(c.condition)}: no trial was eligible (the endpoint rule never found two "
         "models), so there is nothing to attack"
         for c in result.conditions
-        if not c.banks[0].eligible
+        if not c.summary.eligible
     ]
     notes += [note for note in result.benchmark.provenance if note.startswith("note: ")]
     if request.routers == "hash" and request.banks == 1:
@@ -247,7 +247,7 @@ def _notes(result: AttackResult) -> list[str]:
             "(banks=64 shows by how much)."
         )
     for c in result.conditions:
-        if len(c.banks) > 1 and c.banks[0].eligible > 1:
+        if len(c.banks) > 1 and c.summary.eligible > 1:
             last = np.sqrt(c.variance.components().iloc[-1].clip(lower=0.0))
             notes.append(
                 f"{condition_name(c.condition)}: at {int(request.budgets[-1]):,} submissions the "

@@ -5,6 +5,7 @@ number; every item belongs to one coordinate, and a router's vote on it uses tha
 """
 
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -33,7 +34,7 @@ class Interface:
         kind, *numbers = text.split(":")
         if kind != "groups":
             return cls(kind)
-        if len(numbers) not in (1, 2) or not all(n.isdecimal() for n in numbers):
+        if len(numbers) not in (1, 2) or not all(re.fullmatch("[0-9]{1,9}", n) for n in numbers):
             raise BadRequest(f"interface={text}: expected groups:D or groups:D:P in whole numbers")
         return cls(kind, *(int(n) for n in numbers))
 

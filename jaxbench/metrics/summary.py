@@ -38,13 +38,15 @@ class Summary:
     Budget 0 counts every trial, the others only eligible ones. What is held does not grow with
     the trials above 10,000 (`stats.TrialSums`).
 
-    **Arguments:** `trials`: how many there will be; `budgets`: those of the tables, 0 first.
+    **Arguments:** `trials`: how many there will be; `budgets`: those of the tables, 0 first;
+    `means_only`: hold nothing per trial, for a bank of which only the means are asked.
     """
 
-    def __init__(self, trials: int, budgets: Sequence[int]):
+    def __init__(self, trials: int, budgets: Sequence[int], *, means_only: bool = False):
         self.trials, self.budgets = trials, np.array(budgets)
         self.eligible = 0
-        self._sums = stats.TrialSums(trials, len(budgets) * len(METRICS))
+        columns = len(budgets) * len(METRICS)
+        self._sums = stats.TrialSums(trials, columns, one_row=means_only)
 
     def add(self, table: pd.DataFrame) -> None:
         """Add a table of consecutive trials, sorted by trial and budget."""

@@ -112,7 +112,8 @@ def _table(path: Path, required: tuple[str, ...], optional: tuple[str, ...]) -> 
         values = table[column]
         if pa.types.is_dictionary(values.type):
             values = values.cast(values.type.value_type)
-        number = column in ("score", "repeats", "chance")
+        # A chance level may be written as a fraction: 1/3.
+        number = column in ("score", "repeats") or (column == "chance" and _is_number(values.type))
         frame[column] = _numbers(values, path, column) if number else _texts(values, path, column)
     return pd.DataFrame(frame)
 
@@ -131,12 +132,14 @@ def _near_misses(path: Path) -> list[str]:
     return hints
 
 
+def _is_number(kind: pa.DataType) -> bool:
+    tests = (pa.types.is_floating, pa.types.is_integer, pa.types.is_boolean, pa.types.is_decimal)
+    return any(test(kind) for test in tests)
+
+
 def _numbers(values: pa.ChunkedArray, path: Path, column: str) -> np.ndarray:
-    plain = values.type
-    if not (
-        pa.types.is_floating(plain) or pa.types.is_integer(plain) or pa.types.is_boolean(plain)
-    ):
-        raise BadRequest(f"{path}: column {column!r} holds {plain}, expected numbers")
+    if not _is_number(values.type):
+        raise BadRequest(f"{path}: column {column!r} holds {values.type}, expected numbers")
     return values.cast(pa.float64()).to_numpy()
 
 

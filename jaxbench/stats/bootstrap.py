@@ -10,6 +10,8 @@ from collections.abc import Iterator
 import numpy as np
 from jaxtyping import Bool, Float64, Int64
 
+from jaxbench.errors import BadRequest
+
 # Above this many trials whole blocks of trials are resampled: 2,000 x 10^6 indices are 16 GB.
 MOST_SINGLE_TRIALS = 10_000
 BLOCKS = 1_000
@@ -30,6 +32,8 @@ def resampled_means(
     published ones (spec: attack, section 7). Above 10,000 trials, 1,000 contiguous blocks of
     trials take the place of single trials.
     """
+    if not len(values):
+        raise BadRequest("there is no trial to resample")
     sums = TrialSums(len(values), values.shape[1])
     sums.add(0, values, valid)
     return sums.resampled_means(resamples=resamples, seed=seed)
@@ -39,11 +43,11 @@ class TrialSums:
     """Sums over trials in the rows that are resampled, filled some trials at a time.
 
     Up to 10,000 trials every trial is a row; above, 1,000 contiguous blocks are, and what is held
-    does not grow with the trials.
+    does not grow with the trials. With `one_row` there is one row in all, for means alone.
     """
 
-    def __init__(self, trials: int, columns: int):
-        self.edges = block_edges(trials)
+    def __init__(self, trials: int, columns: int, *, one_row: bool = False):
+        self.edges = np.zeros(1, dtype=np.int64) if one_row else block_edges(trials)
         self.sums = np.zeros((len(self.edges), columns))
         self.counts = np.zeros((len(self.edges), columns))
 
@@ -118,6 +122,8 @@ def percentile_interval(
     resampled: Float64[np.ndarray, "resamples columns"], level: float = 0.95
 ) -> tuple[Float64[np.ndarray, " columns"], Float64[np.ndarray, " columns"]]:
     """Ends of the percentile interval of every column (NaN where the column is empty)."""
+    if not 0 < level < 1:
+        raise BadRequest(f"level is {level}; expected a number between 0 and 1, such as 0.95")
     # Rounded, so that 95 % asks for the percentiles 2.5 and 97.5 and not for neighbours of them.
     tail = round(50 * (1 - level), 9)
     ends = np.full((2, resampled.shape[1]), np.nan)

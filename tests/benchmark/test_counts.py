@@ -41,3 +41,29 @@ def test_real_valued_scores_go_to_a_grid():
     assert of == 10**6
     assert "grid of 1e-6" in note
     np.testing.assert_allclose(found / of, scores, atol=5e-7)
+
+
+@pytest.mark.parametrize("denominator", [1280, 1319, 2000, 4096, 9999, 65536, 999_999])
+def test_fine_denominators_of_float64_scores(denominator):
+    counts = np.unique(np.random.default_rng(1).integers(0, denominator + 1, 300))
+    counts = np.append(counts, [1, denominator])
+    found, of, note = counts_from_scores(counts / denominator)
+    assert of == denominator
+    assert found.tolist() == counts.tolist()
+    assert "within" not in note
+
+
+def test_printed_decimals_stay_what_was_printed():
+    rng = np.random.default_rng(2)
+    for decimals in (1, 2, 3, 4, 5, 6):
+        for dtype in (np.float32, np.float64):
+            if dtype == np.float32 and decimals > 5:
+                continue
+            whole = rng.integers(0, 10**decimals + 1, 200)
+            found, of, _ = counts_from_scores((whole / 10**decimals).astype(dtype))
+            np.testing.assert_array_equal(found * (10**decimals) / of, whole)
+
+
+def test_a_third_and_a_seventh_need_each_other():
+    _, of, _ = counts_from_scores(np.array([1 / 3, 1 / 7919]))
+    assert of == 3 * 7919

@@ -79,7 +79,7 @@ def test_exact_task_scores(world, rule, rows, budgets, seed):
     rule=st.sampled_from(sorted(ENDPOINT_RULES)),
     rows=st.sampled_from(KNOWN["scoring"]),
     interface=st.sampled_from(["task", "category", "aggregate", "groups:1", "groups:2:1"]),
-    precision=st.sampled_from(["exact", 0, 1, 3]),
+    precision=st.sampled_from(["exact", 0, 1, 2, 3, 5]),
     view=st.sampled_from(["released", "tasks"]),
     seed=st.integers(0, 10**6),
 )
@@ -95,7 +95,7 @@ def test_every_rule_with_every_interface(world, rule, rows, interface, precision
     world=worlds(tasks=4),
     rows=st.sampled_from(KNOWN["scoring"]),
     interface=st.sampled_from(["task", "category", "groups:3", "groups:2"]),
-    precision=st.sampled_from(["exact", 2]),
+    precision=st.sampled_from(["exact", 2, 5]),
     group_seed=st.sampled_from(["jaxbench", "another"]),
     least=st.integers(1, 5),
     seed=st.integers(0, 10**6),
