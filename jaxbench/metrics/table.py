@@ -10,8 +10,8 @@ from jaxtyping import Bool, Int
 from jaxbench.benchmark import FINAL_ROUTER
 from jaxbench.metrics.trial import RouterScores, TrialMetrics
 
-# Filled in every row, whether or not the trial was eligible.
-GENUINE_COLUMNS = ("no_attack_reused_pp", "no_attack_heldout_pp", "genuine_gap_pp")
+# Columns of names.
+NAMES = ("endpoint_a", "endpoint_b", "no_attack_model", "selected_model")
 
 
 def trial_table(
@@ -83,7 +83,9 @@ def trial_table(
         "rank_reused": per_budget(np.nan, metrics.rank_reused, attacked),
         "rank_heldout": per_budget(np.nan, metrics.rank_heldout, attacked),
     }
-    return pd.DataFrame({name: values.ravel() for name, values in table.items()})
+    frame = pd.DataFrame({name: values.ravel() for name, values in table.items()})
+    # Text also where no trial of a chunk has a name to show.
+    return frame.astype(dict.fromkeys(NAMES, "str"))
 
 
 def _names(names: np.ndarray, index: np.ndarray, filled: np.ndarray) -> np.ndarray:
