@@ -34,8 +34,18 @@ class Units(eqx.Module):
     categories: tuple[tuple[int, ...], ...] = eqx.field(static=True)
 
     @classmethod
-    def of(cls, benchmark: Benchmark, *, subtasks: bool, categories: bool) -> "Units":
+    def of(
+        cls,
+        benchmark: Benchmark,
+        *,
+        subtasks: bool,
+        categories: bool,
+        task_order: Sequence[int] | None = None,
+    ) -> "Units":
         """Cut tasks by subtask and by category as asked.
+
+        Units stand in `task_order`, so that those of a group of tasks stand together and a program
+        does not depend on which tasks it groups.
 
         **Errors:** `BadRequest` where chance levels differ within a subtask.
         """
@@ -44,7 +54,8 @@ class Units(eqx.Module):
         category = benchmark.categories if categories and benchmark.categories else None
         task = benchmark.task_index.tolist()
         keys = [(task[i], subtask[i], "" if category is None else category[i]) for i in items]
-        units = sorted(set(keys))
+        rank = {t: r for r, t in enumerate(task_order or range(len(benchmark.tasks)))}
+        units = sorted(set(keys), key=lambda key: (rank[key[0]], key[1:]))
         place = {key: index for index, key in enumerate(units)}
         cells = sorted({key[:2] for key in units})
         names = sorted({key[2] for key in units}) if category is not None else []

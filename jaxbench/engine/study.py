@@ -168,6 +168,13 @@ class Study:
             self.benchmark,
             subtasks=self.request.scoring == "chance_normalised",
             categories=leaderboard.needs_categories(self.benchmark, interface),
+            task_order=[
+                task
+                for part in leaderboard.task_parts(
+                    self.benchmark, interface, self.request.group_seed
+                )
+                for task in part
+            ],
         )
 
     def _numbers_seen(self, interface: str) -> int:

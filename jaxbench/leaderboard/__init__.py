@@ -6,4 +6,5 @@ from jaxbench.leaderboard.interface import Interface as Interface
 from jaxbench.leaderboard.interface import Release as Release
 from jaxbench.leaderboard.interface import needs_categories as needs_categories
 from jaxbench.leaderboard.interface import release as release
+from jaxbench.leaderboard.interface import task_parts as task_parts
 from jaxbench.leaderboard.interface import task_scores as task_scores

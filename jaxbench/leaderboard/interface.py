@@ -101,7 +101,7 @@ def release(
         if interface.kind == "task":
             plain = ticks is None and units.count == len(units.tasks)
             return Release(tasks, units.tasks, plain=plain, linear=ticks is None)
-        parts = _parts(benchmark, interface, group_seed)
+        parts = task_parts(benchmark, interface, group_seed)
         means = [[(t, Fraction(1, len(part))) for t in part] for part in parts]
         chain = tasks.mix(means)
         chain = chain if ticks is None else chain.rounded(ticks)
@@ -111,13 +111,14 @@ def release(
     return Release(chain, members, plain=False, linear=ticks is None)
 
 
-def _parts(benchmark: Benchmark, interface: Interface, group_seed: str) -> list[list[int]]:
-    """The tasks of every coordinate."""
+def task_parts(benchmark: Benchmark, interface: Interface, group_seed: str) -> list[list[int]]:
+    """The tasks of every coordinate that is made of whole tasks (else one after the other)."""
     if interface.kind == "groups":
         return task_groups(benchmark.tasks, interface, group_seed)
     of_task = scoring.category_of_task(benchmark)
-    assert of_task is not None
-    return [[t for t, c in enumerate(of_task) if c == name] for name in sorted(set(of_task))]
+    if interface.kind == "category" and of_task is not None:
+        return [[t for t, c in enumerate(of_task) if c == name] for name in sorted(set(of_task))]
+    return [[t] for t in range(len(benchmark.tasks))]
 
 
 def task_groups(tasks: Sequence[str], interface: Interface, group_seed: str) -> list[list[int]]:
