@@ -27,13 +27,13 @@ class Endpoints(eqx.Module):
     """The pair of every trial: indices into the models; `a` gets items with sign +1.
 
     Where `eligible` is False the rule finds fewer than two models and both indices are 0.
-    `redone` counts the trials that were decided in exact fractions.
+    `redone` marks the trials that were decided in exact fractions.
     """
 
     a: Int32[np.ndarray, " trials"]
     b: Int32[np.ndarray, " trials"]
     eligible: Bool[np.ndarray, " trials"]
-    redone: int = eqx.field(static=True)
+    redone: Bool[np.ndarray, " trials"]
 
 
 class _Flags(NamedTuple):
@@ -98,7 +98,7 @@ def choose_endpoints(profiles: PublicProfiles, rule: str) -> Endpoints:
                 np.take_along_axis(profiles.numerators, index[:, :, None], axis=1),
                 np.take_along_axis(overall, index, axis=1),
                 np.take_along_axis(kept, index, axis=1),
-                distance, order, mean,
+                distance, order.relative_error, mean,
             )),
             _on_device(flags),
         )  # fmt: skip
@@ -112,7 +112,7 @@ def choose_endpoints(profiles: PublicProfiles, rule: str) -> Endpoints:
         exact = choose_exactly(profiles, int(trial), chosen)
         eligible[trial] = exact is not None
         a[trial], b[trial] = exact or (0, 0)
-    return Endpoints(a=a, b=b, eligible=eligible, redone=int(doubtful.sum()))
+    return Endpoints(a=a, b=b, eligible=eligible, redone=doubtful)
 
 
 def _on_device(values):
@@ -169,9 +169,9 @@ def _look_at(
 
 
 @jax.jit
-def _pair(profile, overall, kept, distance, order, mean, flags: _Flags) -> _Pair:
+def _pair(profile, overall, kept, distance, overall_error, mean, flags: _Flags) -> _Pair:
     in_axes = (0, 0, 0, 0, 0, 0, None)
-    return jax.vmap(_pair_of, in_axes)(profile, overall, kept, distance, order, mean, flags)
+    return jax.vmap(_pair_of, in_axes)(profile, overall, kept, distance, overall_error, mean, flags)
 
 
 def _pair_of(
@@ -179,7 +179,7 @@ def _pair_of(
     overall: Float64[Array, " looked"],
     kept: Bool[Array, " looked"],
     distance: LinearScore,
-    order: LinearScore,
+    overall_error: Float64[Array, ""],
     mean: LinearScore,
     flags: _Flags,
 ) -> _Pair:
@@ -200,7 +200,7 @@ def _pair_of(
     difference = (level[first] - level[second]) / mean.scale
     margin = jnp.asarray(mean.rounding_margin)
     unsure = (margin > 0) & (jnp.abs(difference) <= margin)
-    slack = jnp.asarray(order.relative_error) * jnp.max(overall)
+    slack = overall_error * jnp.max(overall)
     close = (slack > 0) & (jnp.abs(overall[first] - overall[second]) <= slack)
     swap = jnp.where(flags.shares, overall[first] > overall[second], difference > 0)
     doubtful |= jnp.where(flags.shares, close, unsure)

@@ -9,6 +9,7 @@ computed that no arithmetic can hold.
 from dataclasses import dataclass
 
 from jaxbench.errors import BadRequest
+from jaxbench.shapes import bucket
 
 FLOAT32 = 2**24
 INT32 = 2**31
@@ -62,7 +63,7 @@ SHARED_BLOCK = {"cpu": 64, "gpu": 512, "tpu": 512}
 # bank's signs are made and used block by block, best within a cache.
 CALL_BYTES = {"shared": 256 * 2**20, "fresh": 8 * 2**20}
 # Host memory of one chunk of trials (splits, tallies, tables), bytes.
-CHUNK_BYTES = 64 * 2**20
+CHUNK_BYTES = 32 * 2**20
 
 
 # A bank has a byte per candidate and slot.
@@ -100,6 +101,9 @@ def trials_per_chunk(trials: int, *, items: int, models: int, units: int, budget
 
 
 def even_parts(number: int, most: int) -> int:
-    """The size of the fewest equal parts of at most `most`: one shape, little padding."""
+    """The size of the fewest equal parts of about `most`: one shape, little padding.
+
+    Padded to its bucket, so that another number of trials seldom is another program.
+    """
     parts = -(-number // max(1, min(most, number)))
-    return -(-number // parts)
+    return bucket(-(-number // parts))

@@ -49,9 +49,8 @@ def prepare(study: Study) -> list[Attack]:
             attacker.Endpoints(
                 *(
                     np.concatenate([getattr(p, field) for p in found])[:trials]
-                    for field in ("a", "b", "eligible")
-                ),
-                redone=sum(p.redone for p in found),
+                    for field in ("a", "b", "eligible", "redone")
+                )
             ),
         )
         for condition, found in parts.items()
@@ -113,9 +112,7 @@ def _attack_chunk(attack, tally, reused, chunk, keep, bank, shared) -> ChunkOutc
         condition=attack.condition,
         bank=bank,
         trials=kept,
-        endpoints=attacker.Endpoints(
-            a=pair.a[kept], b=pair.b[kept], eligible=pair.eligible[kept], redone=0
-        ),
+        endpoints=jax.tree.map(lambda x: x[kept], pair),
         measured=jax.tree.map(lambda x: x[:keep], found),
         router=jax.tree.map(lambda x: x[:keep], router),
     )

@@ -173,7 +173,7 @@ class AttackRun:
                 condition=attack.condition,
                 coordinates=attack.first.rules.release.coordinates,
                 arithmetic=attack.arithmetic.name,
-                redone=attack.endpoints.redone,
+                redone=int(attack.endpoints.redone.sum()),
                 summary=metrics.Summary(request.trials, (0, *request.budgets)),
                 banks=[
                     metrics.Summary(request.trials, (0, *request.budgets), means_only=True)

@@ -49,7 +49,7 @@ def agree(board: PublicProfiles, rule: str) -> int:
         assert found.eligible[trial] == (expected is not None)
         if expected is not None:
             assert (names[found.a[trial]], names[found.b[trial]]) == expected
-    return found.redone
+    return int(found.redone.sum())
 
 
 @settings(max_examples=60)

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import currently_in_test_context, event, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import jaxbench
-from comparing import compare
+from comparing import compare, note
 from jaxbench.attacker import ENDPOINT_RULES
 from jaxbench.benchmark import Benchmark, scoring
 from jaxbench.engine import kernel, plan
@@ -53,12 +53,6 @@ def agree(world: World, **options) -> list[list[dict]] | None:
     compare(table, [row for trial in expected for row in trial])
     note(f"eligible trials: {sum(trial[0]['eligible'] for trial in expected)}")
     return expected
-
-
-def note(what: str) -> None:
-    """Count a kind of example in hypothesis's statistics."""
-    if currently_in_test_context():
-        event(what)
 
 
 @settings(max_examples=60)

@@ -258,18 +258,20 @@ def cuts(monkeypatch):
     return found
 
 
-def test_one_trial_at_a_time(monkeypatch, case, cuts):
+def test_the_smallest_chunks(monkeypatch, case, cuts):
     options, whole = case
     monkeypatch.setattr(plan, "CHUNK_BYTES", 1)
     same(table(UNEVEN, **options), whole)
-    assert cuts["trials_per_chunk"] == 1
+    # The smallest bucket.
+    assert cuts["trials_per_chunk"] == 8
 
 
-def test_one_row_per_call(monkeypatch, case, cuts):
+def test_the_smallest_calls(monkeypatch, case, cuts):
     options, whole = case
     monkeypatch.setitem(plan.CALL_BYTES, "fresh", 1)
     same(table(UNEVEN, **options), whole)
-    assert (cuts["trials_per_chunk"], cuts["rows_per_call"]) == (20, 1)
+    # 20 trials are padded to 24, and go through in the smallest bucket.
+    assert (cuts["trials_per_chunk"], cuts["rows_per_call"]) == (24, 8)
 
 
 def test_chunks_and_calls_that_come_out_uneven(monkeypatch, case):

@@ -11,6 +11,7 @@ from jaxbench import counters
 from jaxbench.attacker import ENDPOINT_RULES, endpoints
 from jaxbench.benchmark import Benchmark
 from jaxbench.engine import kernel, plan
+from jaxbench.shapes import bucket
 
 ROOMS = (kernel, endpoints, counters)
 COMPILED = "/jax/core/compile/backend_compile_duration"
@@ -151,8 +152,8 @@ def test_decimals_are_data():
 def test_chunks_and_calls_share_their_programs(monkeypatch):
     attack()
     with growth() as added:
-        # Chunks of 13 trials, the last of them filled up.
-        monkeypatch.setattr(plan, "trials_per_chunk", lambda *_, **__: TRIALS)
+        # Chunks of the bucket of 13 trials, the last of them filled up.
+        monkeypatch.setattr(plan, "trials_per_chunk", lambda *_, **__: bucket(TRIALS))
         for trials in (2 * TRIALS, 2 * TRIALS + 5):
             attack(trials=trials)
     assert not added
@@ -182,3 +183,11 @@ def test_a_longer_bank_or_another_shape_is_another_program():
     with growth() as added:
         attack(preset="published", budgets=[1, 2, 300])
     assert added == {"jaxbench.engine.kernel.attack_rows": 1}
+
+
+def test_a_number_of_trials_in_the_same_bucket_is_no_new_program():
+    attack(trials=33)
+    with growth() as added:
+        for trials in (34, 37, 40):
+            attack(trials=trials)
+    assert not added
