@@ -58,7 +58,7 @@ def choose_arithmetic(
 
 # Candidates per product of a shared bank. On a CPU a block's contrasts should stay in cache; an
 # accelerator wants few, large products. Fresh banks come in blocks of their own.
-SHARED_BLOCK = {"cpu": 64, "gpu": 512, "tpu": 512}
+SHARED_BLOCK = {"cpu": 128, "gpu": 512, "tpu": 512}
 # Working memory of one kernel call, bytes: decides how many trials go through together. A fresh
 # bank's signs are made and used block by block, best within a cache.
 CALL_BYTES = {"shared": 256 * 2**20, "fresh": 8 * 2**20}
