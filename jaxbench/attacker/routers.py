@@ -23,14 +23,17 @@ FRESH_BLOCK = 64
 class SharedBank(eqx.Module):
     """One bank for all trials: signs per slot and candidate, and tie signs per slot.
 
-    The candidates are padded to a multiple of the block they are asked for in.
+    One blank (signs 0) stands in front of candidate 0, so that budgets of 128, 256, ... end where
+    blocks do; it has no vote, and the score of the endpoints' midpoint, which is no record. The
+    candidates are padded to a multiple of the block they are asked for in.
     """
 
     signs: Int8[Array, "slots candidates"]
     tie_signs: Int8[Array, " slots"]
+    blanks: int = eqx.field(static=True, default=1)
 
     def block(self, index: Int[Array, ""], size: int, dtype: jnp.dtype) -> Num[Array, "slots size"]:
-        """Signs of candidates `index * size` and on."""
+        """Signs of candidates `index * size - 1` and on."""
         return lax.dynamic_slice_in_dim(self.signs, index * size, size, axis=1).astype(dtype)
 
     def ties_to_a(self) -> Bool[Array, "1 slots"]:
@@ -49,6 +52,7 @@ class FreshBank(eqx.Module):
     keys: UInt32[Array, "rows 2"]
     tie_keys: UInt32[Array, "rows 2"]
     prompts: UInt32[Array, "rows slots"]
+    blanks: int = eqx.field(static=True, default=0)
 
     def block(
         self, index: Int[Array, ""], size: int, dtype: jnp.dtype

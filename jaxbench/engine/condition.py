@@ -102,11 +102,11 @@ class Attack:
         place = {prompt: index for index, prompt in enumerate(prompts)}
         candidates = self.study.budgets[-1] - 1
         drawn = cached_bank(prompts, routing_seed=request.bank_seed(bank), candidates=candidates)
-        padded = -(-bucket(candidates) // self.block) * self.block
-        signs = np.ones((len(items), padded), dtype=np.int8)
+        padded = -(-bucket(candidates + 1) // self.block) * self.block
+        signs = np.zeros((len(items), padded), dtype=np.int8)
         ties = np.ones(len(items), dtype=np.int8)
         chosen = [place[h] for h in hashes]
-        signs[items >= 0, :candidates] = drawn.T[chosen]
+        signs[items >= 0, 1 : candidates + 1] = drawn.T[chosen]
         ties[items >= 0] = hash_ties(prompts, request.tie_seed)[chosen]
         return attacker.SharedBank(signs=jnp.asarray(signs), tie_signs=jnp.asarray(ties))
 

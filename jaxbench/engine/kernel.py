@@ -116,7 +116,8 @@ def attack_rows(
 
     def one_block(index, carry):
         votes, history, due, outcomes = carry
-        first = index * block
+        # Candidate numbers of this block; a shared bank has a blank in front of candidate 0.
+        first = index * block - bank.blanks
         signs = bank.block(index, block, product)
         contrasts = [
             evaluate.candidate_contrasts(d, signs[..., span, :])
@@ -143,6 +144,8 @@ def attack_rows(
                 for v, w, span in zip(votes, weights, coordinates, strict=True)
             ]
 
+        whole = add(votes, first + block)
+
         def is_due(state):
             due, _ = state
             return (due < count) & (ends[jnp.minimum(due, count - 1)] <= first + block)
@@ -151,7 +154,11 @@ def attack_rows(
             """A budget that ends in this block: its final router is the vote so far."""
             due, outcomes = state
             last = ends[due]
-            cast = jnp.concatenate(add(votes, last), axis=1)
+            # A budget that ends with the block needs no product of its own.
+            at_end = last == first + block
+            cast = jnp.concatenate(
+                lax.cond(at_end, lambda: whole, lambda: add(votes, last)), axis=1
+            )
             cast = jnp.where(last == 0, static.astype(total), cast)
             to_a = decoder.route(cast, ties_to_a)
             so_far = last - first
@@ -169,7 +176,7 @@ def attack_rows(
 
         due, outcomes = lax.while_loop(is_due, settle, (due, outcomes))
         after = _History(*(blockwise[-1] for blockwise in extended))
-        return add(votes, first + block), after, due, outcomes
+        return whole, after, due, outcomes
 
     number, slots = rows.differences.shape
     per_unit = jnp.zeros((count, number, len(sizes)), dtype=jnp.int64)
@@ -182,7 +189,7 @@ def attack_rows(
         Outcomes(per_unit, per_unit, per_row, per_row, per_row, routes),
     )
     # One block at least: budget 1 is settled in it though it has no candidates.
-    blocks = jnp.maximum((ends[-1] + block - 1) // block, 1)
+    blocks = jnp.maximum((ends[-1] + bank.blanks + block - 1) // block, 1)
     return lax.fori_loop(jnp.zeros((), blocks.dtype), blocks, one_block, carry)[-1]
 
 

@@ -71,8 +71,8 @@ def aligned(weight: int, candidates: int, arithmetic: plan.Arithmetic, block: in
         chain = Chain.start(counted)
         overall = Overall.of(chain.sums([[0]]), [Fraction(1)], total=True)
         rules = kernel.Rules(Release(chain, ((0,),), plain=True, linear=True), overall, overall)
-        padded = np.ones((8, -(-candidates // block) * block), dtype=np.int8)
-        padded[:, :candidates] = signs.T
+        padded = np.zeros((8, -(-(candidates + 1) // block) * block), dtype=np.int8)
+        padded[:, 1 : candidates + 1] = signs.T
         bank = SharedBank(jnp.asarray(padded), jnp.ones(8, jnp.int8))
         # A fresh function, so that the spy is traced and no cached program answers.
         run = jax.jit(
