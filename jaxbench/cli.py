@@ -115,10 +115,7 @@ def _job_help(job: Job) -> str:
             f"jaxbench {job.name} [key=value ...]: {job.summary}",
             "",
             job.options_help(),
-            "",
-            "card: the benchmark's own published protocol (in brackets that of terminal_science),",
-            "then what stands without one.",
-            "",
+            job.help_note,
             "A Hydra application: `--cfg job` shows what was given (null: the preset's), `-m`",
             "with comma-separated values runs every combination, `--hydra-help` says more.",
         ]

@@ -11,7 +11,8 @@ import yaml
 
 from commands import QUICK, answer, elsewhere, everything_below, refused
 from jaxbench.jobs.catalogue import JOBS
-from jaxbench.options.table import built_options
+from jaxbench.options.option import built
+from jaxbench.options.table import ATTACK
 
 RUN_FILES = {
     "config.yaml",
@@ -83,7 +84,7 @@ def test_no_words_list_the_jobs_with_one_line_each(capsys, here):
 def test_help_of_a_job_names_every_option_that_is_built(capsys, here):
     found = answer(capsys, "attack", "--help")
     assert (found.status, found.err) == (0, "")
-    for option in built_options():
+    for option in built(ATTACK):
         assert re.search(rf"^ +{option.name}\s+\S", found.out, re.MULTILINE), option.name
     assert answer(capsys, "attack", "trials=3", "-h") == found
     assert everything_below(here) == set()
@@ -103,7 +104,7 @@ def test_cfg_job_shows_the_configuration_and_writes_nothing(capsys, here):
     assert (found.status, found.err) == (0, "")
     shown = yaml.safe_load(found.out)
     assert (shown["trials"], shown["budgets"]) == (3, [1, 5])
-    assert set(shown) == {option.name for option in built_options()}
+    assert set(shown) == {option.name for option in built(ATTACK)}
     assert everything_below(here) == set()
 
 

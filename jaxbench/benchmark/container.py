@@ -60,6 +60,7 @@ class Benchmark(eqx.Module):
         name: str = "benchmark",
         protocol: Protocol | None = None,
         provenance: Sequence[str] = (),
+        keep_shared_prompts: bool = False,
     ) -> "Benchmark":
         """Check a complete score matrix and bring it to canonical order and integer counts.
 
@@ -73,9 +74,11 @@ class Benchmark(eqx.Module):
         - `subtasks`, `chances`: one per item, for `scoring=chance_normalised`; a chance level is a
           fraction in [0, 1), alike within a subtask.
         - `protocol`: the published protocol of this benchmark, if it has one.
+        - `keep_shared_prompts`: take a prompt that stands in two tasks, which no split can keep
+          on one side; such a benchmark can be described but not attacked.
 
         **Errors:** `BadRequest` for a score that is not finite or outside [0, 1] (naming model
-        and item), repeated names, fewer than two models, or a prompt hash in two tasks.
+        and item), repeated names, no model or item, or a prompt hash in two tasks.
         """
         scores = np.asarray(scores, dtype=np.float64)
         models, items = [str(m) for m in models], [str(i) for i in items]
@@ -94,12 +97,12 @@ class Benchmark(eqx.Module):
                 "router; give it another name"
             )
         _check_names("item", items)
-        if len(models) < 2:
-            raise BadRequest(
-                f"found {len(models)} model; an attack mixes two models, so at least two are needed"
-            )
+        for kind, names in (("models", models), ("items", items)):
+            if not names:
+                raise BadRequest(f"found no {kind}")
         _check_scores(scores, models, items)
-        _check_prompts(hashes, tasks, items)
+        if not keep_shared_prompts:
+            check_prompts(hashes, tasks, items)
 
         row = sorted(range(len(models)), key=models.__getitem__)
         column = sorted(range(len(items)), key=lambda i: (tasks[i], items[i]))
@@ -148,6 +151,11 @@ class Benchmark(eqx.Module):
         """The number of every item's prompt, in the order of the prompt hashes."""
         place = {prompt: p for p, prompt in enumerate(sorted(set(self.prompt_hashes)))}
         return np.array([place[prompt] for prompt in self.prompt_hashes], dtype=np.int64)
+
+    @property
+    def item_tasks(self) -> tuple[str, ...]:
+        """The task of every item."""
+        return tuple(self.tasks[t] for t in self.task_index.tolist())
 
     @property
     def task_sizes(self) -> Int[np.ndarray, " tasks"]:
@@ -202,7 +210,11 @@ def _check_scores(scores: np.ndarray, models: list[str], items: list[str]) -> No
         )
 
 
-def _check_prompts(hashes: list[str], tasks: list[str], items: list[str]) -> None:
+def check_prompts(hashes: Sequence[str], tasks: Sequence[str], items: Sequence[str]) -> None:
+    """Refuse a prompt in two tasks: no split by tasks could keep it on one side.
+
+    **Errors:** `BadRequest` naming the prompt and two of its items.
+    """
     first: dict[str, int] = {}
     for i, prompt in enumerate(hashes):
         j = first.setdefault(prompt, i)
@@ -210,5 +222,6 @@ def _check_prompts(hashes: list[str], tasks: list[str], items: list[str]) -> Non
             raise BadRequest(
                 f"prompt hash {prompt!r} stands in two tasks: item {items[j]!r} in {tasks[j]!r} "
                 f"and item {items[i]!r} in {tasks[i]!r}; one prompt must belong to one task, or "
-                "it would leak across the split: leave one of the items out"
+                "it would leak across the split: leave one of the items out, or with files all such "
+                "items by shared_prompts=drop"
             )

@@ -12,6 +12,7 @@ import numpy as np
 from jaxbench import attacker, leaderboard, metrics
 from jaxbench.benchmark import Benchmark, pool_small_tasks, scoring, split
 from jaxbench.benchmark.aggregate import Chain
+from jaxbench.benchmark.container import check_prompts
 from jaxbench.benchmark.units import Units
 from jaxbench.engine import kernel
 from jaxbench.errors import BadRequest
@@ -49,6 +50,12 @@ class Study:
     """
 
     def __init__(self, benchmark: Benchmark, request: AttackRequest):
+        if len(benchmark.models) < 2:
+            raise BadRequest(
+                f"found {len(benchmark.models)} model in {benchmark.name}; an attack mixes two "
+                "models, so at least two are needed"
+            )
+        check_prompts(benchmark.prompt_hashes, benchmark.item_tasks, benchmark.items)
         self.request = request
         self.benchmark = pool_small_tasks(benchmark, request.min_task_items)
         self.plan = split.SplitPlan(self.benchmark, request.holdout_fraction)

@@ -16,8 +16,7 @@ import yaml
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from jaxbench import report, sources
-from jaxbench.benchmark import Benchmark
+from jaxbench import report
 from jaxbench.errors import BadRequest
 from jaxbench.jobs.attack import (
     AttackResult,
@@ -26,12 +25,12 @@ from jaxbench.jobs.attack import (
     condition_name,
     request_for,
 )
+from jaxbench.jobs.opening import benchmark_record, check_apart, open_benchmark, source_config
 from jaxbench.jobs.run_directory import check_directory, default_directory, run_directory
 from jaxbench.options import AttackRequest
 from jaxbench.options.attack import JOB_OPTIONS, as_options
-from jaxbench.options.parse import boolean, show, text
+from jaxbench.options.parse import boolean, text
 
-DEFAULT_BENCHMARK = "terminal_science"
 PACKAGES = ("jaxbench", "jax", "jaxlib", "numpy", "pandas", "equinox", "hydra-core")
 FIGURES = {"selection_loss": "selection_loss_pp", "score_gap": "score_gap_pp"}
 # Columns of trials.parquet that are not float64 (a chunk of empty ones must not change the type).
@@ -60,7 +59,7 @@ def run(options: Mapping[str, object], command: str, several: bool = False) -> N
     check_directory(target, overwrite)
     _check_device()
     benchmark = open_benchmark(options)
-    _check_apart(target, options)
+    check_apart(target, options)
     asked = {name: value for name, value in options.items() if name not in JOB_OPTIONS}
     attack = AttackRun(benchmark, request_for(benchmark, asked))
     # Narrower tables would lose their numbers.
@@ -85,31 +84,6 @@ def _check_device() -> None:
         reason = (str(error).splitlines() or ["no reason given"])[0]
         asked = os.environ.get("JAX_PLATFORMS", "")
         raise BadRequest(f"jax finds no device (JAX_PLATFORMS={asked!r}): {reason}") from None
-
-
-def _check_apart(target: Path, options: Mapping[str, object]) -> None:
-    """Refuse results in the folder that the outcomes come from, or around it."""
-    if options.get("path") is None:
-        return
-    source, results = Path(str(options["path"])).resolve(), target.resolve()
-    if source.is_relative_to(results) or results == source:
-        raise BadRequest(f"out={target} holds path={source}; name another folder for the results")
-
-
-def open_benchmark(options: Mapping[str, object]) -> Benchmark:
-    """The benchmark that `benchmark=` or `path=` names.
-
-    **Errors:** `BadRequest` where both are given, or neither can be found.
-    """
-    name, path = options.get("benchmark"), options.get("path")
-    if name is not None and path is not None:
-        raise BadRequest(
-            f"benchmark={show(name)} together with path={show(path)}: outcomes come from one of "
-            "the two"
-        )
-    if path is not None:
-        return sources.read(text("path", path))
-    return sources.load(DEFAULT_BENCHMARK if name is None else text("benchmark", name))
 
 
 def _run(attack: AttackRun, folder: Path, console: Console) -> None:
@@ -149,11 +123,7 @@ def _write(
     summary.to_csv(folder / "summary.csv", index=False)
     for name, metric in FIGURES.items():
         report.save_figure(result.plot(metric), folder / name)
-    path = options.get("path")
-    source = {"benchmark": result.benchmark.name}
-    if path is not None:
-        source = {"path": str(Path(str(path)).absolute())}
-    config = source | as_options(result.request)
+    config = source_config(options, result.benchmark) | as_options(result.request)
     if any(c.condition.rule not in result.request.endpoints for c in result.conditions):
         # The interface chose the rule, and would not if the option were given.
         del config["endpoints"]
@@ -172,15 +142,7 @@ def _record(result: AttackResult, command: str, started: float) -> dict:
     return {
         "job": "attack",
         "command": command,
-        "benchmark": {
-            "name": benchmark.name,
-            "sha256": benchmark.digest(),
-            "models": len(benchmark.models),
-            "items": len(benchmark.items),
-            "tasks": len(benchmark.tasks),
-            "denominator": benchmark.denominator,
-            "provenance": list(benchmark.provenance),
-        },
+        "benchmark": benchmark_record(benchmark),
         "seeds": _seeds(result.request),
         "conditions": {
             condition_name(c.condition): {

@@ -1,11 +1,16 @@
 """The jobs of the command line, described without importing what they run."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 
-from jaxbench.options import check_name
-from jaxbench.options.table import help_table
+from jaxbench.options.option import Option, check_name, help_table
+from jaxbench.options.table import ATTACK
+
+CARD = """
+card: the benchmark's own published protocol (in brackets that of terminal_science),
+then what stands without one.
+"""
 
 
 @dataclass(frozen=True)
@@ -15,10 +20,18 @@ class Job:
     name: str
     summary: str
     module: str
-    check_option: Callable[[str], None]
-    options_help: Callable[[], str]
-    path_options: frozenset[str]
-    text_options: frozenset[str]
+    options: tuple[Option, ...]
+    path_options: frozenset[str] = frozenset({"path", "items", "out"})
+    text_options: frozenset[str] = frozenset({"benchmark", "score"})
+    help_note: str = ""
+
+    def check_option(self, name: str) -> None:
+        """Refuse an option that this job does not have."""
+        check_name(name, self.options)
+
+    def options_help(self) -> str:
+        """The options, one after the other."""
+        return help_table(self.options)
 
     def run(self, options: Mapping[str, object], command: str, several: bool) -> None:
         """Import the job and run it (this is where jax comes in).
@@ -36,10 +49,11 @@ JOBS = {
             name="attack",
             summary="how fast random routers climb the leaderboard, and what that costs",
             module="jaxbench.jobs.attack_command",
-            check_option=check_name,
-            options_help=help_table,
-            path_options=frozenset({"path", "out"}),
-            text_options=frozenset({"routing_seed", "tie_seed", "group_seed"}),
+            options=ATTACK,
+            text_options=frozenset(
+                {"benchmark", "score", "routing_seed", "tie_seed", "group_seed"}
+            ),
+            help_note=CARD,
         ),
     )
 }

@@ -4,13 +4,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
 
-from jaxbench.errors import BadRequest, nearest
+from jaxbench.errors import BadRequest
 from jaxbench.options import parse
+from jaxbench.options.option import check_name
 from jaxbench.options.protocol import Protocol
-from jaxbench.options.table import ATTACK, BUILT, KNOWN, built_options
+from jaxbench.options.reading import SOURCE_NAMES
+from jaxbench.options.table import ATTACK, BUILT, KNOWN
 
 # Options of the job around the attack, not of the attack itself.
-JOB_OPTIONS = ("benchmark", "path", "out", "overwrite")
+JOB_OPTIONS = (*SOURCE_NAMES, "out", "overwrite")
 
 
 @dataclass(frozen=True)
@@ -78,19 +80,6 @@ LARGEST = {
 }
 
 
-def check_name(name: str) -> None:
-    """Refuse an option that does not exist, or is not built yet.
-
-    **Errors:** `BadRequest` with the nearest option that is.
-    """
-    for option in ATTACK:
-        if option.name == name:
-            if option.built:
-                return
-            raise BadRequest(f"option {name} is not built yet")
-    raise BadRequest(f"unknown option {name!r}; {nearest(name, [o.name for o in built_options()])}")
-
-
 def resolve(
     given: Mapping[str, object], protocol: Protocol, *, preset: str = "published"
 ) -> AttackRequest:
@@ -102,7 +91,7 @@ def resolve(
     **Errors:** `BadRequest` naming the option, what was found and what was expected.
     """
     for name in given:
-        check_name(name)
+        check_name(name, ATTACK)
         if name in JOB_OPTIONS:
             raise BadRequest(f"{name} is an option of the command line, not of the attack")
     asked = {name: value for name, value in given.items() if value is not None}

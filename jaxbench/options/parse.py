@@ -59,9 +59,21 @@ def fraction(name: str, value: object) -> Fraction:
     return parsed
 
 
+def positive(name: str, value: object) -> Fraction:
+    """A number above 0, exactly: a float is the decimal that it prints as."""
+    spelled = str(value).strip()
+    parsed = Fraction(0)
+    if re.fullmatch(r"[0-9]{1,12}(\.[0-9]{1,12})?(/[0-9]{1,12})?", spelled):
+        with contextlib.suppress(ValueError, ZeroDivisionError):
+            parsed = Fraction(spelled)
+    if isinstance(value, bool) or parsed <= 0:
+        raise BadRequest(f"{name}={show(value)}: expected a number > 0")
+    return parsed
+
+
 def budgets(name: str, value: object) -> tuple[int, ...]:
     """Rising whole numbers >= 1."""
-    values = _several(value)
+    values = several(value)
     if not values:
         raise BadRequest(f"{name}=[]: expected at least one budget, such as [1,8,128]")
     numbers = tuple(integer(name, v, least=1) for v in values)
@@ -103,7 +115,7 @@ def choices(
     name: str, value: object, known: Sequence[str], built: Sequence[str]
 ) -> tuple[str, ...]:
     """One or several of the known words, each once."""
-    values = _several(value)
+    values = several(value)
     if not values:
         raise BadRequest(f"{name}=[]: expected at least one of {', '.join(built)}")
     words = tuple(choice(name, v, known, built) for v in values)
@@ -112,7 +124,7 @@ def choices(
     return words
 
 
-def _several(value: object) -> list[object]:
+def several(value: object) -> list[object]:
     """One value or any sequence of them: a list, a range, an array."""
     if isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):
         return list(value)

@@ -1,29 +1,10 @@
 """The options of `jaxbench attack`: one table behind the checks, `--help` and the README."""
 
-from dataclasses import dataclass
-from textwrap import fill
-
-
-@dataclass(frozen=True)
-class Option:
-    """One option: its default under each preset, what it takes, what it means.
-
-    `built` is False for an option that has its name already but is not built yet; it is refused.
-    """
-
-    name: str
-    published: str
-    simulation: str
-    values: str
-    meaning: str
-    built: bool = True
-
+from jaxbench.options.option import Option
+from jaxbench.options.reading import SOURCE
 
 ATTACK = (
-    Option("benchmark", "`terminal_science`", "the same", "a bundled name",
-           "where outcomes come from; not together with `path`"),
-    Option("path", "", "", "a folder",
-           "your own outcomes: `items.parquet` and `scores.parquet`"),
+    *SOURCE,
     Option("preset", "default without `path`", "default with `path`", "`published`, `simulation`",
            "the defaults of this table"),
     Option("trials", "card (250), 250", "1000", "integer >= 1", "random splits"),
@@ -72,8 +53,7 @@ ATTACK = (
            "replace the results of another run in `out`"),
     *(Option(name, "", "", "", "", built=False) for name in (
         "reused_items", "extra_overall", "submitter", "decoder", "mechanism", "state", "on", "clip",
-        "simulator", "format", "score", "items", "missing", "anonymise", "device", "log",
-        "dry_run", "resume", "memory",
+        "simulator", "device", "log", "dry_run", "resume", "memory",
     )),
 )  # fmt: skip
 
@@ -101,38 +81,3 @@ BUILT = {
     "endpoint_view": ("released", "tasks"),
     "routers": ("hash", "prng"),
 }
-
-
-def built_options() -> tuple[Option, ...]:
-    """The options that this version has."""
-    return tuple(option for option in ATTACK if option.built)
-
-
-def markdown_table() -> str:
-    """The option table of the README."""
-    lines = ["| option | `preset=published` | `preset=simulation` | values | meaning |",
-             "| --- | --- | --- | --- | --- |"]  # fmt: skip
-    lines += [
-        f"| `{o.name}` | {o.published} | {o.simulation} | {o.values} | {o.meaning} |"
-        for o in built_options()
-    ]
-    return "\n".join(lines)
-
-
-def help_table(width: int = 100) -> str:
-    """The option table of `jaxbench attack --help`, plain text."""
-    lines = []
-    indent = " " * 20
-    for option in built_options():
-        entry = f"{option.meaning}. Values: {option.values}."
-        if option.name == "preset":
-            entry += " Default: published, and simulation with path."
-        elif option.published and option.simulation in (option.published, "the same"):
-            entry += f" Default: {option.published}."
-        elif option.published:
-            entry += f" Default: {option.published} (published); {option.simulation} (simulation)."
-        filled = fill(
-            entry.replace("`", ""), width, initial_indent=indent, subsequent_indent=indent
-        )
-        lines.append(f"  {option.name:<18}{filled.lstrip()}")
-    return "\n".join(lines)

@@ -18,7 +18,7 @@ def bundled_names() -> tuple[str, ...]:
     return tuple(sorted(e.name for e in root.iterdir() if (e / "card.json").is_file()))
 
 
-def load(name: str) -> Benchmark:
+def load(name: str, *, anonymise: bool = False) -> Benchmark:
     """A bundled benchmark by name, with its published protocol.
 
     **Errors:** `BadRequest` with the nearest known name.

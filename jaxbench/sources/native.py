@@ -74,7 +74,7 @@ def read_native(folder: Path, *, name: str, protocol: Protocol | None = None) ->
             name=name,
             protocol=protocol,
             provenance=notes,
-            **optional,
+            **optional,  # pyright: ignore[reportArgumentType]
         )
     except BadRequest as refusal:
         raise BadRequest(f"{folder}: {refusal}") from None

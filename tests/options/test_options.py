@@ -9,26 +9,27 @@ import yaml
 from jaxbench.errors import BadRequest
 from jaxbench.options import AttackRequest, Protocol, resolve
 from jaxbench.options.attack import JOB_OPTIONS
-from jaxbench.options.table import BUILT, KNOWN, built_options, help_table, markdown_table
+from jaxbench.options.option import built, help_table, markdown_table
+from jaxbench.options.table import ATTACK, BUILT, KNOWN
 
 
 def test_conf_holds_every_built_option_and_nothing_else(root):
     conf = yaml.safe_load((root / "conf" / "attack.yaml").read_text())
-    assert set(conf) - {"defaults"} == {option.name for option in built_options()}
+    assert set(conf) - {"defaults"} == {option.name for option in built(ATTACK)}
 
 
 def test_the_request_has_a_field_for_every_option():
     names = {field.name for field in fields(AttackRequest)} - {"endpoints_given"}
-    assert names == {option.name for option in built_options()} - set(JOB_OPTIONS)
+    assert names == {option.name for option in built(ATTACK)} - set(JOB_OPTIONS)
 
 
 def test_the_readme_shows_the_table(root):
-    assert markdown_table() in (root / "README.md").read_text()
+    assert markdown_table(ATTACK) in (root / "README.md").read_text()
 
 
 def test_help_names_every_option():
-    for option in built_options():
-        assert f"  {option.name} " in help_table()
+    for option in built(ATTACK):
+        assert f"  {option.name} " in help_table(ATTACK)
 
 
 def test_defaults_come_from_the_protocol():
@@ -60,8 +61,8 @@ def test_where_a_rule_would_see_one_number():
 
 
 def test_built_words_are_known_words():
-    for name, built in BUILT.items():
-        assert set(built) <= set(KNOWN[name])
+    for name, words in BUILT.items():
+        assert set(words) <= set(KNOWN[name])
 
 
 @pytest.mark.parametrize(
