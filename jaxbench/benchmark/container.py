@@ -60,6 +60,7 @@ class Benchmark(eqx.Module):
         name: str = "benchmark",
         protocol: Protocol | None = None,
         provenance: Sequence[str] = (),
+        denominator: int | None = None,
         keep_shared_prompts: bool = False,
     ) -> "Benchmark":
         """Check a complete score matrix and bring it to canonical order and integer counts.
@@ -74,6 +75,8 @@ class Benchmark(eqx.Module):
         - `subtasks`, `chances`: one per item, for `scoring=chance_normalised`; a chance level is a
           fraction in [0, 1), alike within a subtask.
         - `protocol`: the published protocol of this benchmark, if it has one.
+        - `denominator`: what scores are multiples of one over, where that is known (else it is
+          found out).
         - `keep_shared_prompts`: take a prompt that stands in two tasks, which no split can keep
           on one side; such a benchmark can be described but not attacked.
 
@@ -106,7 +109,7 @@ class Benchmark(eqx.Module):
 
         row = sorted(range(len(models)), key=models.__getitem__)
         column = sorted(range(len(items)), key=lambda i: (tasks[i], items[i]))
-        counts, denominator, note = counts_from_scores(scores[np.ix_(row, column)])
+        counts, denominator, note = counts_from_scores(scores[np.ix_(row, column)], denominator)
         names = tuple(sorted(set(tasks)))
         place = {task: index for index, task in enumerate(names)}
         task_index = np.array([place[tasks[i]] for i in column], dtype=np.int64)
@@ -203,7 +206,7 @@ def _check_scores(scores: np.ndarray, models: list[str], items: list[str]) -> No
         m, i = np.argwhere(bad)[0]
         more = f" ({bad.sum()} such scores)" if bad.sum() > 1 else ""
         if 1 < np.nanmax(scores) <= 100 and np.nanmin(scores) >= 0:
-            more += "; if these are percentages, divide them by 100"
+            more += "; if these are percentages, say max_score=100 or divide them by 100"
         raise BadRequest(
             f"score {scores[m, i]} of model {models[m]!r} on item {items[i]!r}: expected a number "
             f"in [0, 1]{more}"
@@ -222,6 +225,6 @@ def check_prompts(hashes: Sequence[str], tasks: Sequence[str], items: Sequence[s
             raise BadRequest(
                 f"prompt hash {prompt!r} stands in two tasks: item {items[j]!r} in {tasks[j]!r} "
                 f"and item {items[i]!r} in {tasks[i]!r}; one prompt must belong to one task, or "
-                "it would leak across the split: leave one of the items out, or with files all such "
-                "items by shared_prompts=drop"
+                "it would leak across the split: leave one of the items out, or all such items of "
+                "files with shared_prompts=drop"
             )

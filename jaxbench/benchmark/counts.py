@@ -77,14 +77,18 @@ def _least_common(values: np.ndarray, tolerance: float, most: int) -> int | None
     return denominator
 
 
-def counts_from_scores(scores: np.ndarray) -> tuple[Int[np.ndarray, "..."], int, str]:
+def counts_from_scores(
+    scores: np.ndarray, denominator: int | None = None
+) -> tuple[Int[np.ndarray, "..."], int, str]:
     """Integer counts, their denominator, and a sentence on how it was found.
 
-    Scores are multiples of 1/denominator where one of at most 10^6 is recovered to 1e-6
+    A `denominator` that is given is taken if every score is a multiple of one over it. Else
+    scores are multiples of 1/denominator where one of at most 10^6 is recovered to 1e-6
     (float32 thirds count as thirds); otherwise they are put on a fixed grid of 1e-6.
     """
     scores = np.asarray(scores, dtype=np.float64)
-    denominator = common_denominator(scores)
+    if denominator is None or not _whole(scores, denominator, TOLERANCES[0]):
+        denominator = common_denominator(scores)
     if denominator is None:
         denominator = LARGEST_DENOMINATOR
         note = "scores have no common denominator up to 10^6: rounded to a grid of 1e-6"

@@ -1,36 +1,54 @@
 """Where benchmarks come from: bundled snapshots, and readers of files."""
 
+from dataclasses import fields
 from pathlib import Path
 
 from jaxbench.benchmark import Benchmark
-from jaxbench.errors import BadRequest
+from jaxbench.errors import BadRequest, nearest
 from jaxbench.options import ReadOptions
+from jaxbench.sources.assemble import assemble
 from jaxbench.sources.bundled import bundled_names as bundled_names
 from jaxbench.sources.bundled import load as load
-from jaxbench.sources.native import read_native
+from jaxbench.sources.formats import read_outcomes
+from jaxbench.sources.universe import read_items
+from jaxbench.sources.write import write as write
 
 
 def read(path: str | Path, **options: object) -> Benchmark:
-    """Your own outcomes: a file or a folder, in any of the formats of `jaxbench.options.reading`.
+    """Your own outcomes: a file, or a folder that is one benchmark, in any format that is read.
 
-    **Arguments:** `options`: those of the command line that say how files are read.
+    **Arguments:** `options`: those of the command line that say how files are read (the table in
+    the README): `format`, `score`, `columns`, `where`, `items`, `missing`, `shared_prompts`,
+    `max_score`, `mismatch`, `anonymise`.
 
     **Errors:** `BadRequest` for whatever is wrong with the options or the files.
     """
     if not isinstance(path, str | Path):
         raise BadRequest(f"path={path}: expected the name of a file or folder")
-    if unknown := set(options) - set(ReadOptions.__dataclass_fields__):
-        raise BadRequest(f"unknown option {sorted(unknown)[0]!r} of read")
+    known = [field.name for field in fields(ReadOptions)]
+    for name in options:
+        if name not in known:
+            raise BadRequest(f"unknown option {name!r} of read; {nearest(name, known)}")
     return read_as(path, ReadOptions.of(options))
 
 
 def read_as(path: str | Path, options: ReadOptions) -> Benchmark:
     """`read`, with options that are checked already."""
-    folder = Path(path)
-    if not folder.exists():
+    place = Path(path)
+    try:
+        there = place.exists()
+    except OSError as error:
+        raise BadRequest(f"path={path}: {(error.strerror or '').lower()}") from None
+    if not there:
         raise BadRequest(f"path={path}: no such file or folder")
-    if not folder.is_dir():
-        raise BadRequest(
-            f"path={path} is a file; expected a folder with items.parquet and scores.parquet"
-        )
-    return read_native(folder, name=folder.resolve().name)
+    universe = None
+    if options.items is not None:
+        universe = read_items(Path(options.items))
+    resolved = place.resolve()
+    return assemble(
+        read_outcomes(place, options),
+        options,
+        name=resolved.name if place.is_dir() else resolved.stem,
+        source=str(path),
+        universe=universe,
+    )

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from jaxbench.benchmark import Benchmark
 from jaxbench.errors import unknown
-from jaxbench.options import Protocol
-from jaxbench.sources.native import read_native
+from jaxbench.options import Protocol, ReadOptions
+from jaxbench.sources.assemble import assemble
+from jaxbench.sources.native import read_pair
 
 SNAPSHOTS = "snapshots"
 
@@ -28,4 +29,11 @@ def load(name: str, *, anonymise: bool = False) -> Benchmark:
         raise unknown("benchmark", name, names)
     folder = Path(str(files("jaxbench.sources") / SNAPSHOTS / name))
     card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
-    return read_native(folder, name=name, protocol=Protocol.from_card(card["protocol"]))
+    options = ReadOptions(anonymise=anonymise)
+    return assemble(
+        read_pair(folder, options),
+        options,
+        name=name,
+        source=name,
+        protocol=Protocol.from_card(card["protocol"]),
+    )

@@ -3,7 +3,9 @@
 `items.parquet` has one row per item: `item_id`, `task`, optional `category` and `prompt_sha256`,
 and for `scoring=chance_normalised` `subtask` and `chance`.
 `scores.parquet` is long: `model`, `item_id`, `score` in [0, 1], optional `repeats` (runs that the
-score is the mean of). Other columns are ignored. Row order means nothing; ids are text.
+score is the mean of). Several rows of a model and item are repeats. Other columns are ignored, but
+for those that tell wordings or metrics apart (`variant_id`, `axis`, `metric`, ...), of which one
+has to be chosen. Row order means nothing; ids are text.
 """
 
 import difflib
@@ -14,70 +16,118 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from jaxbench.benchmark import Benchmark
 from jaxbench.errors import BadRequest, some
-from jaxbench.options import Protocol
+from jaxbench.options import ReadOptions
+from jaxbench.sources.outcomes import Note, Outcomes
+from jaxbench.sources.roles import VARIANTS, check_variants
+from jaxbench.sources.score_values import as_fractions
 
 ITEMS, SCORES = "items.parquet", "scores.parquet"
+# Key of the Parquet metadata under which jaxbench writes the denominator of its scores.
+DENOMINATOR = b"jaxbench.denominator"
 
 
-def read_native(folder: Path, *, name: str, protocol: Protocol | None = None) -> Benchmark:
+def read_pair(folder: Path, options: ReadOptions) -> Outcomes:
     """Read a native pair.
 
     **Errors:** `BadRequest` naming file, column, model or item: a file that is missing or not
-    Parquet, a missing column, an empty id, a repeated item or (model, item), a model that misses
-    items, a score for an unknown item, and what `Benchmark.from_scores` refuses.
+    Parquet, a missing column, an empty id, a repeated item, a score that is none, or a score of an
+    unknown item.
     """
     items = _table(
         folder / ITEMS, ("item_id", "task"), ("category", "prompt_sha256", "subtask", "chance")
     )
-    long = _table(folder / SCORES, ("model", "item_id", "score"), ("repeats",))
+    wanted = ("repeats", *options.where, *_variants(folder / SCORES), *_given(options, "epoch"))
+    long = _table(folder / SCORES, ("model", "item_id", "score"), tuple(dict.fromkeys(wanted)))
     for table, file, columns in (
         (items, folder / ITEMS, [c for c in items.columns if c != "chance"]),
         (long, folder / SCORES, ["model", "item_id"]),
     ):
         for column in columns:
             _check_filled(table[column], file, column)
-    ids = items["item_id"].tolist()
     if repeated := items["item_id"][items["item_id"].duplicated()].unique().tolist():
         raise BadRequest(f"{folder / ITEMS}: item_id stands more than once: {some(repeated)}")
-    scores, models = _matrix(long, ids, folder / SCORES)
-    notes = [f"read from {ITEMS} and {SCORES}"]
-    hashes = None
-    if "prompt_sha256" in items:
-        hashes = items["prompt_sha256"].tolist()
-    else:
-        notes.append(f"no prompt_sha256 in {ITEMS}: every item counts as its own prompt")
+    strange = ~long["item_id"].isin(items["item_id"]).to_numpy()
+    if strange.any():
+        row = int(np.argmax(strange))
+        raise BadRequest(
+            f"{folder / SCORES}: row {row + 1} of {len(long)} scores item "
+            f"{long['item_id'].iloc[row]!r}, which is not in {ITEMS}"
+        )
+    notes = [Note(f"read from {ITEMS} and {SCORES}")]
+    if "prompt_sha256" not in items:
+        notes.append(Note(f"no prompt_sha256 in {ITEMS}: every item counts as its own prompt"))
     if "repeats" in long:
-        notes.append(f"each score is the mean of {_repeats(long['repeats'], folder / SCORES)} runs")
+        check_repeats(long["repeats"], folder / SCORES)
         runs = long["score"] * long["repeats"]
         if off := int((np.abs(runs - np.rint(runs)) > 1e-3).sum()):
-            notes.append(
-                f"note: {off} of {len(long)} scores are no whole number of successes in their "
-                "repeats"
-            )
+            text = f"{off} of {len(long)} scores are no whole number of successes in their repeats"
+            notes.append(Note(text, shown=True))
     for file in (ITEMS, SCORES):
-        notes += [f"note: {hint}" for hint in _near_misses(folder / file)]
-    optional = {
-        plural: items[column].tolist() if column in items else None
-        for plural, column in (
-            ("categories", "category"), ("subtasks", "subtask"), ("chances", "chance"),
+        notes += [Note(hint, shown=True) for hint in _near_misses(folder / file)]
+    long = _where(long, options, folder / SCORES).reset_index(drop=True)
+    epoch = options.columns.get("epoch")
+    if epoch:
+        long["epoch"] = long[epoch].astype(str)
+    check_variants(long, options)
+
+    def place(row: int) -> str:
+        return f"{folder / SCORES}: model {long['model'].iloc[row]!r}"
+
+    scores = long["score"].to_numpy(dtype=np.float64)
+    if (nothing := np.isnan(scores)).any():
+        row = long.iloc[int(np.argmax(nothing))]
+        raise BadRequest(
+            f"{folder / SCORES}: score nan of model {row['model']!r} on item {row['item_id']!r}: "
+            "expected a number in [0, 1]"
         )
-    }  # fmt: skip
+    # This form holds fractions; what else a column may be is not guessed at.
+    if options.max_score is not None:
+        long["score"], told = as_fractions(
+            scores, place, max_score=options.max_score, percent=False
+        )
+        notes.append(Note(str(told), shown=True))
+    return Outcomes(
+        long,
+        items=items.rename(columns={"prompt_sha256": "prompt_hash"}),
+        notes=tuple(notes),
+        denominator=_denominator(folder / SCORES),
+        file=str(folder / SCORES),
+    )
+
+
+def _where(long: pd.DataFrame, options: ReadOptions, path: Path) -> pd.DataFrame:
+    """The rows that the user asked for."""
+    for column, values in options.where.items():
+        if column not in long:
+            raise BadRequest(f"{path} has no column {column!r} (where)")
+        kept = long[long[column].astype(str).isin(values)]
+        if kept.empty:
+            found = some(long[column].astype(str).unique(), most=8)
+            raise BadRequest(f"{path}: no row has {column}={' or '.join(values)}; found {found}")
+        long = kept
+    return long
+
+
+def _given(options: ReadOptions, role: str) -> list[str]:
+    return [options.columns[role]] if role in options.columns else []
+
+
+def _variants(path: Path) -> list[str]:
+    """Columns that tell scores of one model and item apart and are no repeats."""
     try:
-        return Benchmark.from_scores(
-            scores,
-            models=models,
-            items=ids,
-            tasks=items["task"].tolist(),
-            prompt_hashes=hashes,
-            name=name,
-            protocol=protocol,
-            provenance=notes,
-            **optional,  # pyright: ignore[reportArgumentType]
-        )
-    except BadRequest as refusal:
-        raise BadRequest(f"{folder}: {refusal}") from None
+        # Opening a pipe would wait for a writer.
+        names = pq.read_schema(path).names if path.is_file() else []
+    except (OSError, pa.ArrowException):
+        # `_table` says what is wrong.
+        return []
+    return [name for name in names if name in VARIANTS]
+
+
+def _denominator(path: Path) -> int | None:
+    """What scores are multiples of one over, where jaxbench wrote the file."""
+    spelled = (pq.read_schema(path).metadata or {}).get(DENOMINATOR, b"").decode()
+    return int(spelled) if spelled.isdecimal() and 0 < int(spelled) <= 10**6 else None
 
 
 def _table(path: Path, required: tuple[str, ...], optional: tuple[str, ...]) -> pd.DataFrame:
@@ -157,7 +207,8 @@ def _check_filled(values: pd.Series, path: Path, column: str) -> None:
         raise BadRequest(f"{path}: row {row} of {len(values)} has an empty {column}")
 
 
-def _repeats(values: pd.Series, path: Path) -> str:
+def check_repeats(values: pd.Series, path: Path) -> None:
+    """Refuse numbers of runs that are none."""
     numbers = values.to_numpy(dtype=np.float64)
     bad = ~np.isfinite(numbers) | (numbers < 1) | (numbers != np.rint(numbers))
     if bad.any():
@@ -166,38 +217,3 @@ def _repeats(values: pd.Series, path: Path) -> str:
             f"{path}: row {row + 1} of {len(numbers)} has repeats {numbers[row]}, expected a whole "
             "number of runs >= 1"
         )
-    low, high = int(numbers.min()), int(numbers.max())
-    return str(low) if low == high else f"{low} to {high}"
-
-
-def _matrix(long: pd.DataFrame, items: list[str], path: Path) -> tuple[np.ndarray, list[str]]:
-    """The complete (models, items) matrix, models in name order."""
-    models = sorted(long["model"].unique())
-    column = pd.Index(items).get_indexer(pd.Index(long["item_id"]))
-    if (column < 0).any():
-        row = int(np.argmax(column < 0))
-        raise BadRequest(
-            f"{path}: row {row + 1} of {len(long)} scores item {long['item_id'].iloc[row]!r}, "
-            f"which is not in {ITEMS}"
-        )
-    place = pd.Index(models).get_indexer(pd.Index(long["model"]))
-    cell = place * len(items) + column
-    times = np.bincount(cell, minlength=len(models) * len(items)).reshape(len(models), len(items))
-    if (times > 1).any():
-        m, i = np.argwhere(times > 1)[0]
-        raise BadRequest(
-            f"{path}: model {models[m]!r} has {times[m, i]} scores for item {items[i]!r}, "
-            "expected one (the mean over repeats)"
-        )
-    missing = (times == 0).sum(axis=1)
-    if missing.any():
-        worst = int(np.argmax(missing))
-        gaps = [items[i] for i in np.flatnonzero(times[worst] == 0)]
-        raise BadRequest(
-            f"{path}: {(missing > 0).sum()} of {len(models)} models miss items; "
-            f"{models[worst]!r} misses {missing[worst]} of {len(items)}: {some(gaps)}; every model "
-            "needs every item, so leave out those models or items"
-        )
-    scores = np.empty(times.shape)
-    scores[place, column] = long["score"].to_numpy()
-    return scores, models

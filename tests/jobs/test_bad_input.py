@@ -203,9 +203,9 @@ def test_path_that_is_not_there(refuse):
     refuse("path=nowhere", words=["path=nowhere", "no such file or folder"])
 
 
-def test_path_that_is_a_file(refuse, here):
+def test_a_table_without_rows(refuse, here):
     (here / "scores.csv").write_text("model,item_id,score\n")
-    refuse("path=scores.csv", words=["path=scores.csv", "is a file", "items.parquet"])
+    refuse("path=scores.csv", words=["scores.csv", "no rows"])
 
 
 @pytest.mark.parametrize("file", ["items.parquet", "scores.parquet"])

@@ -1,0 +1,107 @@
+"""Files as text and JSON, with errors that name file and line."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from jaxbench.errors import BadRequest
+
+# Bytes that are looked at to tell what a file is.
+HEAD = 2**16
+_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+
+
+def read_bytes(path: Path, most: int = -1) -> bytes:
+    """The bytes of a regular file, or the first of them.
+
+    **Errors:** `BadRequest` where it cannot be read, or is empty.
+    """
+    try:
+        # Opening a pipe would wait for a writer.
+        if path.exists() and not path.is_file():
+            raise BadRequest(f"{path} is not a regular file")
+        with path.open("rb") as file:
+            data = file.read(most)
+    except FileNotFoundError:
+        raise BadRequest(f"{path} is missing") from None
+    except OSError as error:
+        raise BadRequest(f"{path} cannot be read: {(error.strerror or '').lower()}") from None
+    if not data.strip():
+        raise BadRequest(f"{path} is empty")
+    return data
+
+
+def encoding_of(data: bytes) -> str:
+    """UTF-8, or what the mark at the start of the file says."""
+    return next((name for mark, name in _MARKS.items() if data.startswith(mark)), "utf-8")
+
+
+def read_text(path: Path) -> str:
+    """A whole file as text.
+
+    **Errors:** `BadRequest` naming the line that is not UTF-8 (or UTF-16 with a mark).
+    """
+    data = read_bytes(path)
+    try:
+        text = data.decode(encoding_of(data))
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise BadRequest(
+            f"{path}: line {line} is not {_spoken(data)}; save the file as UTF-8"
+        ) from None
+    if "\0" in text:
+        line = text[: text.index("\0")].count("\n") + 1
+        raise BadRequest(f"{path}: line {line} holds a zero byte; expected text")
+    return text
+
+
+def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The records of a JSON-lines file with their line numbers, one at a time.
+
+    **Errors:** `BadRequest` naming the line that is no JSON object (the last one: the file may be
+    cut off) or not UTF-8.
+    """
+    encoding = encoding_of(read_bytes(path, 4))
+    number = 0
+    try:
+        with path.open(encoding=encoding, newline=None) as file:
+            for number, line in enumerate(file, start=1):
+                if line.strip():
+                    yield number, _record(path, number, line)
+    except UnicodeDecodeError:
+        raise BadRequest(
+            f"{path}: line {number + 1} or after is not UTF-8; save it as UTF-8"
+        ) from None
+
+
+def _record(path: Path, number: int, line: str) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        cut = "" if line.endswith("\n") else " (it is the last one: is the file cut off?)"
+        raise BadRequest(f"{path}: line {number} is no JSON{cut}") from None
+    if not isinstance(record, dict):
+        raise BadRequest(f"{path}: line {number} is no JSON object")
+    return record
+
+
+def read_json(path: Path) -> Any:
+    """A whole JSON file.
+
+    **Errors:** `BadRequest` naming line and column where it is no JSON.
+    """
+    text = read_text(path)
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        cut = "; is the file cut off?" if error.pos >= len(text.rstrip()) - 1 else ""
+        raise BadRequest(
+            f"{path}: no JSON at line {error.lineno}, column {error.colno}: {error.msg}{cut}"
+        ) from None
+    except (ValueError, RecursionError) as error:
+        raise BadRequest(f"{path}: no JSON that can be read: {str(error)[:80]}") from None
+
+
+def _spoken(data: bytes) -> str:
+    return "UTF-16" if encoding_of(data) == "utf-16" else "UTF-8"

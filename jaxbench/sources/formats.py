@@ -1,0 +1,150 @@
+"""The registry: which reader reads what, and how a file or folder finds its reader."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from jaxbench.errors import BadRequest
+from jaxbench.options import ReadOptions
+from jaxbench.sources.every_eval_ever import read_every_eval_ever
+from jaxbench.sources.inspect_logs import read_inspect
+from jaxbench.sources.lm_eval import read_lm_eval
+from jaxbench.sources.long_table import read_long
+from jaxbench.sources.native import ITEMS, SCORES, read_pair
+from jaxbench.sources.outcomes import Note, Outcomes
+from jaxbench.sources.sniff import SUFFIXES, Sniffed, describe, sniff
+from jaxbench.sources.swe_bench import read_swe_bench
+from jaxbench.sources.wide_table import read_wide
+
+Reader = Callable[[Sequence[Sniffed], ReadOptions], Outcomes]
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format: its name, what it is, and its reader."""
+
+    name: str
+    summary: str
+    read: Reader
+
+
+def _parts(files: Sequence[Sniffed], part: str) -> list[Path]:
+    return [file.path for file in files if file.part == part]
+
+
+def _paths(files: Sequence[Sniffed]) -> list[Path]:
+    return [file.path for file in files]
+
+
+READERS = {
+    reader.name: reader
+    for reader in (
+        Format("native", f"{ITEMS} and {SCORES} in one folder",
+               lambda f, o: read_pair(f[0].path.parent, o)),
+        Format("long", "a table with a row per score", lambda f, o: read_long(_paths(f), o)),
+        Format("wide", "a table with a column per model", lambda f, o: read_wide(_paths(f), o)),
+        Format("lm_eval", "samples_*.jsonl of lm-evaluation-harness",
+               lambda f, o: read_lm_eval(_parts(f, "samples"), _parts(f, "results"), o)),
+        Format("inspect", "logs of Inspect", lambda f, o: read_inspect(_paths(f), o)),
+        Format("swe_bench", "reports and results of SWE-bench", read_swe_bench),
+        Format("every_eval_ever", "aggregates and samples of Every Eval Ever",
+               lambda f, o: read_every_eval_ever(
+                   _parts(f, "samples"), _parts(f, "aggregate"), o)),
+    )
+}  # fmt: skip
+
+
+def read_outcomes(path: Path, options: ReadOptions) -> Outcomes:
+    """Find the format of a file or folder, and read it.
+
+    **Errors:** `BadRequest` where nothing is recognised, a folder mixes formats, or the file is
+    not of the format that was asked for.
+    """
+    if path.is_dir():
+        files, others = _folder(path, options)
+    else:
+        files, others = [_single(path, options)], []
+    chosen = READERS[str(files[0].format)]
+    outcomes = chosen.read(files, options)
+    told = f"format {chosen.name}: {chosen.summary}"
+    notes = [Note(told if len(files) == 1 else f"{told}; {len(files)} files")]
+    if others:
+        names = tuple(str(other.path.relative_to(path)) for other in others)
+        notes.append(Note(f"{len(others)} files were not read", names, shown=True))
+    return Outcomes(**{**vars(outcomes), "notes": (*notes, *outcomes.notes)})
+
+
+def _single(path: Path, options: ReadOptions) -> Sniffed:
+    if path.name in (ITEMS, SCORES) and options.format in (None, "native"):
+        other = path.with_name(SCORES if path.name == ITEMS else ITEMS)
+        if other.is_file() or options.format == "native":
+            return Sniffed(path, "native", "pair", "one of a native pair")
+    found = sniff(path, options)
+    wanted = options.format
+    if wanted in ("long", "wide") and found.format in (None, "long", "wide"):
+        return Sniffed(path, wanted, "table", found.seen)
+    if found.format is None:
+        raise BadRequest(f"{path} is none of the formats that are read ({found.seen}): {_known()}")
+    if wanted not in (None, found.format):
+        raise BadRequest(
+            f"{path} does not look like format={wanted}, but like {found.format} ({found.seen})"
+        )
+    return found
+
+
+def _folder(path: Path, options: ReadOptions) -> tuple[list[Sniffed], list[Sniffed]]:
+    """The files of one format in a folder, and the others that were looked at."""
+    if options.format in (None, "native"):
+        pair = [path / ITEMS, path / SCORES]
+        if options.format == "native" or any(p.exists() for p in pair):
+            return [Sniffed(pair[0], "native", "pair", "a native pair")], []
+    found, unread = [], []
+    for file in _results_in(path):
+        try:
+            sniffed = sniff(file, options)
+        except BadRequest:
+            # Of one file alone this would be the answer; here it may be any file of the user's.
+            if options.format or file.suffix in (".eval", ".parquet", ".pq"):
+                raise
+            sniffed = Sniffed(file, None, "", "cannot be read")
+        if options.format in ("long", "wide") and sniffed.format in ("long", "wide"):
+            sniffed = Sniffed(file, options.format, "table", sniffed.seen)
+        (found if sniffed.format else unread).append(sniffed)
+    by_format: dict[str, list[Sniffed]] = {}
+    for file in found:
+        by_format.setdefault(str(file.format), []).append(file)
+    if options.format:
+        files = by_format.pop(options.format, [])
+        if not files:
+            raise BadRequest(
+                f"{path} holds no file of format={options.format}: {_seen(found, unread)}"
+            )
+        return files, [*unread, *(f for others in by_format.values() for f in others)]
+    if len(by_format) > 1:
+        counted = ", ".join(f"{len(files)} {name}" for name, files in sorted(by_format.items()))
+        raise BadRequest(f"{path} holds several formats ({counted}); choose one with format=")
+    if not by_format:
+        raise BadRequest(f"{path}: {_seen(found, unread)}; {_known()}")
+    return next(iter(by_format.values())), unread
+
+
+def _results_in(folder: Path) -> list[Path]:
+    """Files that could be results, below a folder; hidden ones are passed over."""
+    return sorted(
+        file
+        for file in folder.rglob("*")
+        if file.suffix.lower() in SUFFIXES
+        and file.is_file()
+        and not any(part.startswith(".") for part in file.relative_to(folder).parts)
+    )
+
+
+def _seen(found: Sequence[Sniffed], unread: Sequence[Sniffed]) -> str:
+    files = [*found, *unread]
+    if not files:
+        return f"no file of results ({', '.join(SUFFIXES)})"
+    return f"none of {len(files)} files is one that is read ({describe(files)})"
+
+
+def _known() -> str:
+    return "; ".join(f"{f.name}: {f.summary}" for f in READERS.values())

@@ -1,0 +1,187 @@
+"""What a file is, from its first bytes: keys of its JSON, columns of its table."""
+
+import json
+import re
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from jaxbench.errors import BadRequest
+from jaxbench.options import ReadOptions
+from jaxbench.sources import tables
+from jaxbench.sources.files import HEAD, encoding_of, read_bytes
+from jaxbench.sources.roles import find_roles, score_candidates, spelled
+from jaxbench.sources.wide_table import orientation
+
+# What could be a file of results; other files in a folder are passed over.
+SUFFIXES = (".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet", ".pq", ".eval")
+
+
+@dataclass(frozen=True)
+class Sniffed:
+    """A file and what it seems to be.
+
+    `format` is None where it is nothing that is known; `part` tells the files of one format apart
+    (rows, or the tool's own means about them); `seen`: what was found, for the user.
+    """
+
+    path: Path
+    format: str | None
+    part: str
+    seen: str
+
+
+def sniff(path: Path, options: ReadOptions) -> Sniffed:
+    """Tell what a file is.
+
+    **Errors:** `BadRequest` where it cannot be read at all.
+    """
+    head = read_bytes(path, HEAD)
+    if head.startswith(b"PK\x03\x04"):
+        return _zip(path)
+    if not head.startswith(tables.PARQUET):
+        start = head.decode(encoding_of(head), errors="replace").lstrip("\ufeff \t\r\n")
+        if start[:1] == "{":
+            found = _object(path, start)
+            if found is not None:
+                return found
+    return _table(path, head, options)
+
+
+def _zip(path: Path) -> Sniffed:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+    except (zipfile.BadZipFile, OSError) as error:
+        raise BadRequest(f"{path} is a damaged zip archive: {error}") from None
+    if "header.json" in names or "_journal/start.json" in names:
+        return Sniffed(path, "inspect", "log", "an Inspect log")
+    return Sniffed(path, None, "", f"a zip archive with {', '.join(names[:3])}")
+
+
+def _object(path: Path, start: str) -> Sniffed | None:
+    """A JSON object or JSON lines; None where it could be a table of records."""
+    keys, inner, whole = top_keys(start)
+    names = set(keys)
+    seen = f"JSON with {', '.join(keys[:6])}"
+    record = _first_record(start)
+    if record is not None:
+        if {"doc_id", "doc"} <= names or {"doc_id", "filtered_resps"} <= names:
+            return Sniffed(path, "lm_eval", "samples", seen)
+        if {"evaluation_id", "sample_id", "evaluation"} <= names:
+            return Sniffed(path, "every_eval_ever", "samples", seen)
+        if {"subject_id", "responses"} <= names:
+            return Sniffed(path, "responses", "responses", seen)
+    if "evaluation_results" in names and "model_info" in names:
+        return Sniffed(path, "every_eval_ever", "aggregate", seen)
+    if "results" in names and names & {"configs", "n-shot", "group_subtasks", "versions"}:
+        return Sniffed(path, "lm_eval", "results", seen)
+    if {"eval", "version"} <= names and names & {"status", "plan", "samples", "results", "stats"}:
+        return Sniffed(path, "inspect", "log", seen)
+    # The lists of a report can be longer than what is looked at; the counts come first.
+    if "resolved_ids" in names or {"resolved_instances", "total_instances"} <= names:
+        return Sniffed(path, "swe_bench", "report", seen)
+    if "resolved" in names and names <= {"resolved", "no_generation", "no_logs"} | _EXTRA:
+        return Sniffed(path, "swe_bench", "results", seen)
+    if "resolved" in inner and "resolved" not in names:
+        return Sniffed(path, "swe_bench", "details", seen)
+    if unread := _unread(path, keys):
+        return unread
+    # One object over several lines is no record of a table.
+    return None if record is not None or not whole else Sniffed(path, None, "", seen)
+
+
+# Lists that some SWE-bench results files have beside `resolved`.
+_EXTRA = {
+    "generated", "with_logs", "applied", "install_fail", "reset_failed", "test_errored",
+    "test_timeout", "no_apply", "patch_is_None", "patch_exists", "patch_successfully_applied",
+}  # fmt: skip
+# Known by these keys or columns, and not read yet.
+UNREAD = {
+    "BFCL scores": {"accuracy", "correct_count", "total_count"},
+    "EvalPlus results": {"eval", "hash", "date"},
+    "AlpacaEval annotations": {"instruction", "preference", "generator_2"},
+    "lighteval details": {"doc", "metric", "model_response"},
+    "HELM statistics": {"instance_id", "train_trial_index", "stats"},
+    "HELM scenario state": {"adapter_spec", "request_states"},
+    "LiveBench judgments": {"question_id", "answer_id", "tstamp"},
+}  # fmt: skip
+
+
+def _unread(path: Path, names: Sequence[str]) -> Sniffed | None:
+    """A format that is known but not read, or None."""
+    for word, marks in UNREAD.items():
+        if marks <= set(names):
+            return Sniffed(path, None, "", f"{word}, which jaxbench does not read yet")
+    return None
+
+
+def _first_record(start: str) -> dict | None:
+    """The object on the first line, if that line is one."""
+    line = start.split("\n", 1)[0].strip()
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        # A first record longer than what was looked at: its keys are seen all the same.
+        return (
+            {} if "\n" not in start and len(start) > 1000 and not start.startswith("{\n") else None
+        )
+    return record if isinstance(record, dict) else None
+
+
+def top_keys(text: str) -> tuple[list[str], list[str], bool]:
+    """Keys of a JSON object and of the first object within it, as far as the text goes.
+
+    Also whether the text is one object (and not the first of several lines).
+    """
+    keys: list[str] = []
+    inner: list[str] = []
+    depth, place = 0, 0
+    token = re.compile(r'"((?:[^"\\]|\\.)*)"(\s*:)?|[{}\[\]]')
+    first_inner = True
+    for match in token.finditer(text):
+        mark = match.group(0)
+        if mark in "{[":
+            depth += 1
+        elif mark in "}]":
+            depth -= 1
+            if depth == 1 and inner:
+                first_inner = False
+            if depth == 0:
+                place = match.end()
+                break
+        elif match.group(2) and depth == 1:
+            keys.append(match.group(1))
+        elif match.group(2) and depth == 2 and first_inner:
+            inner.append(match.group(1))
+    return keys, inner, not text[place:].strip() if place else True
+
+
+def _table(path: Path, head: bytes, options: ReadOptions) -> Sniffed:
+    try:
+        names = tables.column_names(path, head)
+    except BadRequest:
+        if path.suffix in (".parquet", ".pq") or head.startswith(tables.PARQUET):
+            raise
+        return Sniffed(path, None, "", "neither JSON nor a table")
+    seen = f"columns {', '.join(names[:8])}{' ...' if len(names) > 8 else ''}"
+    if not names or (len(names) < 2 and not options.columns):
+        return Sniffed(path, None, "", seen if names else "no columns")
+    if unread := _unread(path, names):
+        return unread
+    known = {role: column for role, column in options.columns.items() if column in names}
+    roles = find_roles(names, known, options.score, path)
+    scored = "score" in roles or bool(score_candidates(names, roles))
+    if scored and "item_id" in roles:
+        return Sniffed(path, "long", "table", seen)
+    plain = {spelled(name) for name in names}
+    text_like = {"model_patch", "trajectory", "messages", "output", "completion"}
+    if not scored and not plain & text_like and len(names) > 2 and orientation(names, options):
+        return Sniffed(path, "wide", "table", seen)
+    return Sniffed(path, None, "", seen)
+
+
+def describe(sniffed: Sequence[Sniffed]) -> str:
+    """What was found, for a refusal."""
+    return "; ".join(f"{s.path.name}: {s.seen}" for s in sniffed[:3])

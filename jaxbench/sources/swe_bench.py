@@ -1,0 +1,149 @@
+"""SWE-bench: reports of the harness, and the files of SWE-bench/experiments.
+
+A report (`MODEL.RUN.json`) lists ids by outcome. `results/results.json` of a submission lists what
+was resolved and leaves out what was not, so it needs the list of all items (`items=`).
+`per_instance_details.json` has one entry per instance.
+"""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from jaxbench.errors import BadRequest, some
+from jaxbench.options import ReadOptions
+from jaxbench.sources.files import read_json
+from jaxbench.sources.outcomes import Aggregate, Note, Outcomes
+from jaxbench.sources.sniff import Sniffed
+
+# Lists of a report that mean a failure of the model, and those that mean no verdict on it.
+FAILED = ("unresolved_ids", "error_ids", "empty_patch_ids")
+NO_VERDICT = ("incomplete_ids", "infra_failure_ids", "ambiguous_failure_ids")
+# SWE-bench ids end in a number; those of SWE-bench Pro in a commit, and perhaps a version after it.
+INSTANCE = re.compile(
+    r"(instance_)?(?P<owner>.+?)__(?P<name>.+)-(\d+|[0-9a-f]{40}(-v.*)?)", re.DOTALL
+)
+COUNTS = {
+    "resolved_ids": "resolved_instances", "unresolved_ids": "unresolved_instances",
+    "error_ids": "error_instances", "empty_patch_ids": "empty_patch_instances",
+    "submitted_ids": "submitted_instances", "completed_ids": "completed_instances",
+}  # fmt: skip
+
+
+def read_swe_bench(files: Sequence[Sniffed], options: ReadOptions) -> Outcomes:
+    """Read reports, results files and details, one model each.
+
+    The task of an item is its repository, `django__django-11099` -> `django/django`. Several runs
+    of a model are repeats.
+
+    **Errors:** `BadRequest` naming the file where lists are missing, disagree with the counts
+    beside them, or an id stands under two outcomes.
+    """
+    rows: list[dict[str, object]] = []
+    absent: dict[str, float] = {}
+    aggregates: list[Aggregate] = []
+    notes: list[Note] = []
+    for file in files:
+        content = read_json(file.path)
+        if not isinstance(content, dict):
+            raise BadRequest(f"{file.path}: expected a JSON object")
+        model, run = _names(file)
+        if file.part == "report":
+            scores, told = _report(file.path, content)
+            notes += told
+        elif file.part == "results":
+            scores = _results(file.path, content)
+            absent[model] = 0.0
+        else:
+            scores = _details(file.path, content)
+        rows += [
+            {"model": model, "item_id": item, "task": repository(item), "epoch": run,
+             "score": score, "file": str(file.path)}
+            for item, score in scores.items()
+        ]  # fmt: skip
+    if not rows:
+        raise BadRequest(f"{files[0].path} lists no instance")
+    return Outcomes(
+        pd.DataFrame(rows), absent=absent, aggregates=tuple(aggregates), notes=tuple(notes)
+    )
+
+
+def repository(instance: str) -> str:
+    """The repository of an instance id: `django__django-11099` -> `django/django`."""
+    match = INSTANCE.fullmatch(instance)
+    return f"{match['owner']}/{match['name']}" if match else "all"
+
+
+def _names(file: Sniffed) -> tuple[str, str]:
+    """The model (or submission) and the run of a file."""
+    path = file.path.resolve()
+    if file.part == "report":
+        model, dot, run = file.path.stem.rpartition(".")
+        return (model, run) if dot else (run, "")
+    # SWE-bench/experiments: SUBMISSION/results/results.json, SUBMISSION/per_instance_details.json.
+    if path.stem not in ("results", "per_instance_details"):
+        return path.stem, ""
+    folder = path.parent.parent if path.parent.name == "results" else path.parent
+    return folder.name, ""
+
+
+def _report(path: Path, content: dict[str, Any]) -> tuple[dict[str, float], list[Note]]:
+    scores: dict[str, float] = {}
+    for key in ("resolved_ids", *FAILED, *NO_VERDICT):
+        ids = _ids(path, content, key)
+        counted = content.get(COUNTS.get(key, ""))
+        if isinstance(counted, int) and counted != len(ids):
+            raise BadRequest(f"{path}: {COUNTS[key]} is {counted}, but {key} holds {len(ids)} ids")
+        score = 1.0 if key == "resolved_ids" else 0.0 if key in FAILED else float("nan")
+        for item in ids:
+            if item in scores:
+                raise BadRequest(f"{path}: {item} stands under two outcomes, one of them {key}")
+            scores[item] = score
+    # Submitted, and under no outcome: no verdict.
+    for item in _ids(path, content, "submitted_ids"):
+        scores.setdefault(item, float("nan"))
+    total = content.get("total_instances")
+    notes = []
+    if isinstance(total, int) and total > len(scores):
+        notes.append(
+            Note(f"{path.name} names {len(scores)} of {total} instances; the others are missing",
+                 shown=True)
+        )  # fmt: skip
+    if stray := [k for k in NO_VERDICT[1:] if content.get(k)]:
+        notes.append(
+            Note(f"{path.name}: instances of {' and '.join(stray)} count as missing", shown=True)
+        )
+    return scores, notes
+
+
+def _results(path: Path, content: dict[str, Any]) -> dict[str, float]:
+    scores = {}
+    for key in ("no_generation", "no_logs"):
+        scores.update(dict.fromkeys(_ids(path, content, key), 0.0))
+    resolved = _ids(path, content, "resolved")
+    if both := [item for item in resolved if item in scores]:
+        raise BadRequest(f"{path}: {some(both)} stand under resolved and under another outcome")
+    return scores | dict.fromkeys(resolved, 1.0)
+
+
+def _details(path: Path, content: dict[str, Any]) -> dict[str, float]:
+    scores = {}
+    for item, entry in content.items():
+        resolved = entry.get("resolved") if isinstance(entry, dict) else None
+        if not isinstance(resolved, bool):
+            raise BadRequest(f"{path}: {item} has no `resolved` that is true or false")
+        scores[item] = float(resolved)
+    return scores
+
+
+def _ids(path: Path, content: dict[str, Any], key: str) -> list[str]:
+    ids = content.get(key, [])
+    if not isinstance(ids, list) or not all(isinstance(i, str) and i.strip() for i in ids):
+        raise BadRequest(f"{path}: {key} is not a list of ids")
+    if len(set(ids)) < len(ids):
+        raise BadRequest(
+            f"{path}: {key} names {some(sorted({i for i in ids if ids.count(i) > 1}))} twice"
+        )
+    return ids
