@@ -1,12 +1,11 @@
-"""Where benchmarks come from: bundled snapshots, and readers of files."""
+"""Where benchmarks come from: names of the catalogue, and readers of files."""
 
 from pathlib import Path
 
 from jaxbench.benchmark import Benchmark
 from jaxbench.errors import BadRequest
 from jaxbench.options import ReadOptions
-from jaxbench.sources.bundled import bundled_names as bundled_names
-from jaxbench.sources.bundled import load as load
+from jaxbench.sources.by_name import load as load
 from jaxbench.sources.native import read_native
 
 
