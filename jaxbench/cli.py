@@ -75,6 +75,10 @@ def _main(arguments: list[str]) -> int:
         return _refuse(f"jaxbench {job.name}", refusal)
 
     try:
+        if not rest and not job.options:
+            # Nothing to compose: Hydra would cost more than the job.
+            job.run({}, f"jaxbench {job.name}", False)
+            return 0
         _check_folder()
         check_arguments(job, rest)
         return run_hydra(job, rest, refuse)
@@ -110,6 +114,8 @@ def _overview() -> str:
 
 
 def _job_help(job: Job) -> str:
+    if not job.options:
+        return f"jaxbench {job.name}: {job.summary}\n\nThis job takes no options."
     return "\n".join(
         [
             f"jaxbench {job.name} [key=value ...]: {job.summary}",

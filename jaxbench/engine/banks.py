@@ -13,20 +13,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import platformdirs
 from jaxtyping import Int8
 
 from jaxbench.attacker.routers import hash_bank, unpack_signs
+from jaxbench.cache import cache_directory
 
 # Smaller banks are hashed faster than they are found.
 SMALLEST_CACHED = 2**18
 _CHECKSUM = hashlib.sha256().digest_size
-
-
-def cache_directory() -> Path:
-    """Where banks are kept: `JAXBENCH_CACHE`, or the user's cache directory."""
-    chosen = os.environ.get("JAXBENCH_CACHE")
-    return Path(chosen) if chosen else Path(platformdirs.user_cache_dir("jaxbench"))
 
 
 def cached_bank(

@@ -55,5 +55,11 @@ JOBS = {
             ),
             help_note=CARD,
         ),
+        Job(
+            name="list",
+            summary="benchmarks that go by a name, and whether their files are here",
+            module="jaxbench.jobs.list_command",
+            options=(),
+        ),
     )
 }

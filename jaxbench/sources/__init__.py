@@ -1,4 +1,4 @@
-"""Where benchmarks come from: bundled snapshots, and readers of files."""
+"""Where benchmarks come from: names of the catalogue, and readers of files."""
 
 from dataclasses import fields
 from pathlib import Path
@@ -7,8 +7,7 @@ from jaxbench.benchmark import Benchmark
 from jaxbench.errors import BadRequest, nearest
 from jaxbench.options import ReadOptions
 from jaxbench.sources.assemble import assemble
-from jaxbench.sources.bundled import bundled_names as bundled_names
-from jaxbench.sources.bundled import load as load
+from jaxbench.sources.by_name import load as load
 from jaxbench.sources.formats import read_outcomes
 from jaxbench.sources.universe import read_items
 from jaxbench.sources.write import write as write

@@ -12,6 +12,7 @@ from jaxbench.sources.lm_eval import read_lm_eval
 from jaxbench.sources.long_table import read_long
 from jaxbench.sources.native import ITEMS, SCORES, read_pair
 from jaxbench.sources.outcomes import Note, Outcomes
+from jaxbench.sources.responses import read_response_files
 from jaxbench.sources.sniff import SUFFIXES, Sniffed, describe, sniff
 from jaxbench.sources.swe_bench import read_swe_bench
 from jaxbench.sources.wide_table import read_wide
@@ -50,6 +51,8 @@ READERS = {
         Format("every_eval_ever", "aggregates and samples of Every Eval Ever",
                lambda f, o: read_every_eval_ever(
                    _parts(f, "samples"), _parts(f, "aggregate"), o)),
+        Format("responses", "one JSON object per model and line, as py-irt takes them",
+               lambda f, o: read_response_files(_paths(f), o)),
     )
 }  # fmt: skip
 

@@ -39,8 +39,8 @@ def reconcile(
         if one.items is not None:
             notes.append(
                 Note(
-                    f"{Path(one.source).name} counts {one.items:,} items of {one.task or 'all tasks'} where "
-                    f"{len(row):,} have rows",
+                    f"{Path(one.source).name} counts {one.items:,} items of "
+                    f"{one.task or 'all tasks'} where {len(row):,} have rows",
                     shown=True,
                 )
             )

@@ -5,7 +5,6 @@ was resolved and leaves out what was not, so it needs the list of all items (`it
 `per_instance_details.json` has one entry per instance.
 """
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,16 +14,13 @@ import pandas as pd
 from jaxbench.errors import BadRequest, some
 from jaxbench.options import ReadOptions
 from jaxbench.sources.files import read_json
+from jaxbench.sources.item_tables import INSTANCE
 from jaxbench.sources.outcomes import Aggregate, Note, Outcomes
 from jaxbench.sources.sniff import Sniffed
 
 # Lists of a report that mean a failure of the model, and those that mean no verdict on it.
 FAILED = ("unresolved_ids", "error_ids", "empty_patch_ids")
 NO_VERDICT = ("incomplete_ids", "infra_failure_ids", "ambiguous_failure_ids")
-# SWE-bench ids end in a number; those of SWE-bench Pro in a commit, and perhaps a version after it.
-INSTANCE = re.compile(
-    r"(instance_)?(?P<owner>.+?)__(?P<name>.+)-(\d+|[0-9a-f]{40}(-v.*)?)", re.DOTALL
-)
 COUNTS = {
     "resolved_ids": "resolved_instances", "unresolved_ids": "unresolved_instances",
     "error_ids": "error_instances", "empty_patch_ids": "empty_patch_instances",
@@ -59,7 +55,7 @@ def read_swe_bench(files: Sequence[Sniffed], options: ReadOptions) -> Outcomes:
         else:
             scores = _details(file.path, content)
         rows += [
-            {"model": model, "item_id": item, "task": repository(item), "epoch": run,
+            {"model": model, "item_id": item, "task": repository_or_all(item), "epoch": run,
              "score": score, "file": str(file.path)}
             for item, score in scores.items()
         ]  # fmt: skip
@@ -70,10 +66,10 @@ def read_swe_bench(files: Sequence[Sniffed], options: ReadOptions) -> Outcomes:
     )
 
 
-def repository(instance: str) -> str:
-    """The repository of an instance id: `django__django-11099` -> `django/django`."""
+def repository_or_all(instance: str) -> str:
+    """The repository of an instance id, `all` where the id names none."""
     match = INSTANCE.fullmatch(instance)
-    return f"{match['owner']}/{match['name']}" if match else "all"
+    return f"{match[1]}/{match[2]}" if match else "all"
 
 
 def _names(file: Sniffed) -> tuple[str, str]:

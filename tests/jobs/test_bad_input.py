@@ -530,7 +530,7 @@ def test_the_name_of_the_attacks_own_router_is_taken(refuse_pair):
 def test_percentages_get_a_hint(refuse_pair):
     scores = score_frame()
     scores["score"] = scores["score"] * 100
-    refuse_pair("data:", "divide them by 100", scores=scores)
+    refuse_pair("data/scores.parquet:", "max_score=100", scores=scores)
 
 
 def test_results_do_not_go_where_the_outcomes_are(refuse, here):

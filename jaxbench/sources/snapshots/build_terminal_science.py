@@ -24,6 +24,7 @@ SOURCE = (
     "https://www.terminal-bench-science.ai/api/leaderboard"
     "?package=terminal-bench-science%2Fterminal-bench-science&name=v0-1-eval"
 )
+SUMMARY = "agents on the leaderboard, share of three runs that succeeded"
 
 
 def build(outcomes: dict, folder: Path) -> None:
@@ -52,6 +53,7 @@ def build(outcomes: dict, folder: Path) -> None:
         pq.write_table(table, folder / f"{name}.parquet", compression="zstd")
     card = {
         "title": outcomes["name"],
+        "summary": f"{outcomes['name']}: {SUMMARY}",
         "models": len(models),
         "items": len(items),
         "tasks": sorted(set(outcomes["tasks"])),
