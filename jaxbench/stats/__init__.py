@@ -28,6 +28,7 @@ from jaxbench.stats.rank import kendall as kendall
 from jaxbench.stats.rank import midranks as midranks
 from jaxbench.stats.rank import spearman as spearman
 from jaxbench.stats.relabel import relabellings as relabellings
+from jaxbench.stats.sign_flip import SIGN_FLIP_METHODS as SIGN_FLIP_METHODS
 from jaxbench.stats.sign_flip import SignFlip as SignFlip
 from jaxbench.stats.sign_flip import sign_flip_normal as sign_flip_normal
 from jaxbench.stats.sign_flip import sign_flip_test as sign_flip_test

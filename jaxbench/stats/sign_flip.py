@@ -11,25 +11,34 @@ from math import comb, erfc, sqrt
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float64, Int, Num
+from jaxtyping import Float64, Int, Int64, Num
 
 from jaxbench.errors import BadRequest
 
-# Differences that add up to more, in the steps that they are multiples of, are left to the normal
-# approximation: the time of a pair grows with this number.
+# What differences of a row add up to at most, in the steps that they are multiples of, for its
+# sums to be told apart: the time of a pair grows with this number.
 LARGEST_TOTAL = 2**16
+# Beyond, rows of at most so many magnitudes are rounded to a grid on which they add up to between
+# half of this and all of it.
+MOST_KINDS = 100
+GRID_TOTAL = 2**15
 # Pairs that share a table of cosines, and numbers held at a time.
 _PAIRS = 256
 _HELD = 2**21
+# What underflows is small, but no p is 0.
+_TINY = float(np.finfo(np.float64).tiny)
 # Sums of magnitudes have to fit int64.
 _MOST = 2**62
 
 
+SIGN_FLIP_METHODS = ("exact", "rounded", "normal")
+
+
 class SignFlip(NamedTuple):
-    """Two-sided p-values, and which of them are exact (the others: normal approximation)."""
+    """Two-sided p-values, and how each was found: the number of one of `SIGN_FLIP_METHODS`."""
 
     p: Float64[np.ndarray, " pairs"]
-    exact: Bool[np.ndarray, " pairs"]
+    method: Int64[np.ndarray, " pairs"]
 
 
 def sign_flip_test(differences: Int[np.ndarray, "pairs units"]) -> SignFlip:
@@ -37,10 +46,15 @@ def sign_flip_test(differences: Int[np.ndarray, "pairs units"]) -> SignFlip:
 
     **Arguments:** `differences`: whole numbers, in any step common to a row.
 
-    Exact where the magnitudes of a row, divided by their greatest common divisor, add up to at
-    most `LARGEST_TOTAL`: from the binomial distribution if they are all alike, to a relative error
-    of 1e-12; else from the characteristic function `prod cos(d t)` on the lattice of sums, to an
-    absolute error of 1e-12 and within Hoeffding's bound. A row that adds up to 0 has p = 1.
+    - `exact` where the magnitudes of a row, divided by their greatest common divisor, are all
+      alike (binomial; to a relative error of 1e-12) or add up to at most `LARGEST_TOTAL` (from the
+      characteristic function `prod cos(d t)` on the lattice of sums; to an absolute error of
+      1e-12, within Hoeffding's bound). A row that adds up to 0 has p = 1.
+    - `rounded`: the same with finer magnitudes rounded to a grid, if there are few of them. A few
+      large differences may decide here, where no normal distribution is near.
+    - `normal`: `sign_flip_normal`.
+
+    No p depends on the other rows.
 
     **Errors:** `BadRequest` where sums would not fit 64 bits.
     """
@@ -52,31 +66,35 @@ def sign_flip_test(differences: Int[np.ndarray, "pairs units"]) -> SignFlip:
     sizes //= step[:, None]
     reached = np.abs(differences.sum(axis=1)) // step
     total, largest = sizes.sum(axis=1), sizes.max(axis=1, initial=0)
-    exact = (largest <= 1) | (total <= LARGEST_TOTAL) | (reached == 0)
-    p = np.ones(pairs)
-    for n in np.unique(total[(largest == 1) & (reached > 0)]):
-        rows = np.flatnonzero((largest == 1) & (reached > 0) & (total == n))
+    p, method = np.ones(pairs), np.zeros(pairs, dtype=np.int64)
+    alike = (largest == 1) & (reached > 0)
+    for n in np.unique(total[alike]):
+        rows = np.flatnonzero(alike & (total == n))
         p[rows] = _sign_test(int(n))[(n - reached[rows]) // 2]
-    rows = np.flatnonzero(exact & (largest > 1) & (reached > 0))
-    # Rows of like totals share a lattice.
-    rows = rows[np.argsort(total[rows], kind="stable")]
-    for first in range(0, len(rows), _PAIRS):
-        some = rows[first : first + _PAIRS]
-        p[some] = _on_lattice(sizes[some], total[some], reached[some])
-    p[~exact] = sign_flip_normal(differences[~exact])
-    return SignFlip(p, exact)
+    mixed = (largest > 1) & (reached > 0)
+    rows = np.flatnonzero(mixed & (total <= LARGEST_TOTAL))
+    p[rows] = _in_batches(sizes[rows], reached[rows])
+    rows = np.flatnonzero(mixed & (total > LARGEST_TOTAL))
+    few = _kinds(sizes[rows]) <= MOST_KINDS
+    method[rows] = np.where(
+        few, SIGN_FLIP_METHODS.index("rounded"), SIGN_FLIP_METHODS.index("normal")
+    )
+    p[rows[~few]] = sign_flip_normal(differences[rows[~few]])
+    rows = rows[few]
+    p[rows] = _in_batches(*_on_grid(sizes[rows], reached[rows]))
+    return SignFlip(p, method)
 
 
 def sign_flip_normal(differences: Num[np.ndarray, "pairs units"]) -> Float64[np.ndarray, " pairs"]:
     """The sign-flip test as if the sum under random signs were normal: `z = s / sqrt(sum d^2)`.
 
-    Where a few large differences decide, it is rough; the exact p is never more than 3.18 times
-    as large (Bentkus and Dzindzalieta 2015).
+    Where a few large differences decide it is far too large; the exact p is never more than 3.18
+    times as large (Bentkus and Dzindzalieta 2015).
     """
     wide = differences.astype(np.float64)
     spread = np.sqrt((wide**2).sum(axis=1))
     z = np.abs(wide.sum(axis=1)) / np.where(spread > 0, spread, 1.0)
-    return np.array([erfc(value / sqrt(2)) for value in z], dtype=np.float64)
+    return np.array([max(erfc(value / sqrt(2)), _TINY) for value in z], dtype=np.float64)
 
 
 @lru_cache(maxsize=4096)
@@ -86,8 +104,40 @@ def _sign_test(n: int) -> Float64[np.ndarray, " outcomes"]:
     above = np.arange(middle, n, dtype=np.float64)
     # From the middle term, which Python rounds but once, to the end; then added smallest first.
     terms = np.cumprod([comb(n, middle) / (1 << n), *((n - above) / (above + 1))])
-    # What underflows is small, but no p is 0.
-    return np.clip(2 * np.cumsum(terms[::-1]), np.finfo(np.float64).tiny, 1.0)
+    return np.clip(2 * np.cumsum(terms[::-1]), _TINY, 1.0)
+
+
+def _on_grid(
+    sizes: np.ndarray, reached: np.ndarray
+) -> tuple[Int64[np.ndarray, "pairs units"], Int64[np.ndarray, " pairs"]]:
+    """Magnitudes rounded to whole numbers, and the sum that is as many deviations away.
+
+    Rounded to a sum that the rounded magnitudes can have, towards 0: p can only grow by that.
+    """
+    wide = sizes.astype(np.float64)
+    # A power of two, so that the grid does not depend on what else is tested.
+    scale = GRID_TOTAL / 2.0 ** np.ceil(np.log2(wide.sum(axis=1)))
+    rounded = np.rint(wide * scale[:, None])
+    kept = np.sqrt((rounded**2).sum(axis=1) / (wide**2).sum(axis=1))
+    sums, whole = np.floor(reached * kept).astype(np.int64), rounded.astype(np.int64)
+    return whole, np.maximum(sums - (whole.sum(axis=1) - sums) % 2, 0)
+
+
+def _kinds(sizes: np.ndarray) -> Int64[np.ndarray, " pairs"]:
+    """How many distinct magnitudes above 0 every row has."""
+    ordered = np.sort(sizes, axis=1)
+    return (np.diff(ordered, axis=1, prepend=0) > 0).sum(axis=1)
+
+
+def _in_batches(sizes: np.ndarray, reached: np.ndarray) -> Float64[np.ndarray, " pairs"]:
+    """Chances of pairs on their lattices; those of like totals share one."""
+    p, total = np.ones(len(sizes)), sizes.sum(axis=1)
+    rows = np.flatnonzero(reached > 0)
+    rows = rows[np.argsort(total[rows], kind="stable")]
+    for first in range(0, len(rows), _PAIRS):
+        some = rows[first : first + _PAIRS]
+        p[some] = _on_lattice(sizes[some], total[some], reached[some])
+    return p
 
 
 def _on_lattice(sizes: np.ndarray, total: np.ndarray, reached: np.ndarray) -> np.ndarray:
@@ -122,6 +172,6 @@ def _on_lattice(sizes: np.ndarray, total: np.ndarray, reached: np.ndarray) -> np
     squares = (sizes.astype(np.float64) ** 2).sum(axis=1)
     # Rounding could leave the range: p is at least that of the two extremes, and Hoeffding (1963)
     # bounds it from above.
-    least = 2.0 ** (1.0 - np.minimum((sizes > 0).sum(axis=1), 1000))
+    least = np.maximum(2.0 ** (1.0 - (sizes > 0).sum(axis=1)), _TINY)
     most = np.minimum(1.0, 2 * np.exp(-(reached.astype(np.float64) ** 2) / (2 * squares)))
-    return np.clip(1 - inside / n, np.minimum(least, most), most)
+    return np.clip(1 - inside / n, least, np.maximum(least, most))

@@ -25,13 +25,17 @@ def every_pattern(row: list[int]) -> Fraction:
     return Fraction(far, 2 ** len(row))
 
 
-def exact_sums(row: list[int]) -> Fraction:
-    """The same from the distribution of the sum, one unit after the other."""
+def sums_of(row: list[int]) -> Counter[int]:
+    """How many patterns of signs lead to every sum, one unit after the other."""
     ways = Counter({0: 1})
     for d in row:
         ways = sum((Counter({x + s * d: w for x, w in ways.items()}) for s in (1, -1)), Counter())
-    far = sum(w for x, w in ways.items() if abs(x) >= abs(sum(row)))
-    return Fraction(far, sum(ways.values()))
+    return ways
+
+
+def exact_sums(row: list[int]) -> Fraction:
+    """The same from the distribution of the sum."""
+    return share_beyond(row, abs(sum(row)))
 
 
 def p_of(*row: int) -> float:
@@ -56,7 +60,7 @@ def test_by_hand():
 @given(st.lists(st.integers(-6, 6), min_size=1, max_size=12))
 def test_every_pattern_of_signs(row):
     found = stats.sign_flip_test(np.array([row]))
-    assert found.exact.all()
+    assert not found.method.any()
     assert found.p[0] == pytest.approx(float(every_pattern(row)), abs=1e-13)
 
 
@@ -66,7 +70,7 @@ def test_every_pattern_of_signs(row):
 )
 def test_rows_together_are_rows_alone(rows, step):
     found = stats.sign_flip_test(step * np.array(rows))
-    assert found.exact.all()
+    assert not found.method.any()
     for row, p in zip(rows, found.p, strict=True):
         assert p == pytest.approx(float(exact_sums(row)), abs=1e-12)
 
@@ -78,7 +82,7 @@ def test_many_units_of_mixed_size(magnitude):
     # The last goes so far that only Hoeffding's bound is left of it.
     rows[3] = np.abs(rows[3])
     found = stats.sign_flip_test(rows)
-    assert found.exact.all()
+    assert not found.method.any()
     for row, p in zip(rows.tolist(), found.p, strict=True):
         assert 0 < p <= 1
         assert p == pytest.approx(float(exact_sums(row)), abs=1e-12)
@@ -111,17 +115,53 @@ def test_order_and_direction_mean_nothing(row, random):
     assert p_of(*(-d for d in row)) == p_of(*row)
 
 
-def test_fine_differences_are_left_to_the_normal_approximation():
+def test_many_fine_differences_are_left_to_the_normal_approximation():
     rng = np.random.default_rng(0)
     fine = rng.integers(-(10**6), 10**6, (3, 400))
     fine[1] = 10**6 * rng.integers(-1, 2, 400)
     fine[2, 200:] = -fine[2, :200]
     found = stats.sign_flip_test(fine)
-    assert found.exact.tolist() == [False, True, True]
+    assert [stats.SIGN_FLIP_METHODS[m] for m in found.method] == ["normal", "exact", "exact"]
     z = abs(fine[0].sum()) / sqrt(float((fine[0].astype(float) ** 2).sum()))
     assert found.p[0] == pytest.approx(erfc(z / sqrt(2)), rel=1e-12)
     assert found.p[0] == pytest.approx(2 * scipy_stats.norm.sf(z), rel=1e-12)
     assert found.p[2] == 1.0
+
+
+@pytest.mark.parametrize("weights", [(1_319, 800, 721), (100_003, 4_999, 251), (65_537, 1, 2)])
+def test_few_fine_magnitudes_are_rounded(weights):
+    """Means over tasks of odd sizes: a few large differences decide, and nothing is normal."""
+    rng = np.random.default_rng(3)
+    # The weight of an item is that of its task over the task's size.
+    of = np.lcm.reduce(np.array(weights))
+    sizes = np.repeat(of // np.array(weights), (2, 9, 24))
+    rows = sizes * np.where(
+        rng.random((12, len(sizes))) < np.linspace(0.5, 0.95, 12)[:, None], 1, -1
+    )
+    found = stats.sign_flip_test(rows)
+    assert {stats.SIGN_FLIP_METHODS[m] for m in found.method} == {"rounded"}
+    for row, p in zip(rows.tolist(), found.p, strict=True):
+        # A sum close to the observed one may fall on its other side.
+        near = abs(sum(row)) * 0.002
+        exact = float(exact_sums(row))
+        further, nearer = (float(share_beyond(row, abs(sum(row)) + s * near)) for s in (1, -1))
+        assert further - 1e-12 <= exact <= nearer
+        assert further - 1e-12 <= p <= nearer + 1e-12
+
+
+def share_beyond(row: list[int], reached: float) -> Fraction:
+    """The share of patterns of signs whose sum goes at least so far."""
+    ways = sums_of(row)
+    far = sum(w for x, w in ways.items() if abs(x) >= reached)
+    return Fraction(far, sum(ways.values()))
+
+
+def test_a_rounded_p_does_not_depend_on_other_rows():
+    rng = np.random.default_rng(4)
+    rows = rng.choice([-70_001, 99, 3_000_017], (40, 60))
+    together = stats.sign_flip_test(rows).p
+    alone = np.concatenate([stats.sign_flip_test(row[None]).p for row in rows])
+    np.testing.assert_allclose(together, alone, atol=1e-12)
 
 
 @given(st.lists(st.integers(-30, 30), min_size=1, max_size=12))
@@ -139,7 +179,9 @@ def test_the_approximation_is_near_where_many_alike_decide():
 
 def test_the_bound_of_the_lattice(monkeypatch):
     monkeypatch.setattr(sign_flip, "LARGEST_TOTAL", 10)
-    assert stats.sign_flip_test(np.array([[7, 3], [7, 4]])).exact.tolist() == [True, False]
+    monkeypatch.setattr(sign_flip, "MOST_KINDS", 2)
+    rows = np.array([[7, 3, 0], [7, 4, 4], [7, 2, 3]])
+    assert stats.sign_flip_test(rows).method.tolist() == [0, 1, 2]
 
 
 def test_no_unit_and_no_pair():
