@@ -2,6 +2,7 @@
 
 from statistics import NormalDist
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -12,7 +13,7 @@ from jaxbench.card.scores import Scores
 from jaxbench.options.describe import DescribeRequest
 
 # Numbers held at a time by the bootstrap.
-_HELD = 2**24
+_HELD = 2**22
 WILSON, BOOTSTRAP = "wilson", "bootstrap"
 
 
@@ -73,38 +74,34 @@ def _resampled(
     benchmark = scores.benchmark
     prompt, task = benchmark.prompt_index, benchmark.task_index
     # A cell: a prompt's items in one task. A prompt in several tasks is drawn once for all.
-    cells, of_item = np.unique(np.stack([prompt, task], axis=1), axis=0, return_inverse=True)
-    of_item = of_item.reshape(-1)
-    order = np.argsort(of_item, kind="stable")
-    starts = np.searchsorted(of_item[order], np.arange(len(cells)))
-    right = np.add.reduceat(answers[:, order], starts, axis=1).T
-    sizes = np.add.reduceat(np.ones(len(of_item)), starts) * benchmark.denominator
-    tasks = len(benchmark.tasks)
-    member = np.zeros((len(cells), tasks))
-    member[np.arange(len(cells)), cells[:, 1]] = 1.0
-    first = np.array([np.flatnonzero(task == t)[0] for t in range(tasks)])
+    cells, of_item = np.unique(np.stack([task, prompt], axis=1), axis=0, return_inverse=True)
+    order = np.argsort(of_item.reshape(-1), kind="stable")
+    starts = np.searchsorted(of_item.reshape(-1)[order], np.arange(len(cells)))
+    right = np.add.reduceat(answers[:, order], starts, axis=1).T.astype(np.float64)
+    sizes = np.add.reduceat(np.ones(len(order)), starts) * benchmark.denominator
+    first = np.searchsorted(task, np.arange(len(benchmark.tasks)))
     share = scores.weights[first] * benchmark.task_sizes / (scores.out_of // benchmark.denominator)
     prompts = int(prompt.max()) + 1
     return stats.resampled_statistic(
         _overall,
         {
-            "cell": cells[:, 0].astype(np.int32),
-            "member": member,
-            "right": np.concatenate([right.astype(np.float64), sizes[:, None]], axis=1),
+            "task": cells[:, 0].astype(np.int32),
+            "prompt": cells[:, 1].astype(np.int32),
+            "right": np.concatenate([right, sizes[:, None]], axis=1),
             "share": share.astype(np.float64),
         },
         prompts,
         resamples=request.resamples,
         seed=request.seed,
         strata=_strata(cells, prompts),
-        chunk=max(1, _HELD // (len(cells) * (tasks + 8))),
+        chunk=max(1, _HELD // (len(cells) * (len(answers) + 1))),
     )
 
 
 def _strata(cells: np.ndarray, prompts: int) -> Int[np.ndarray, " prompts"]:
     """Prompts of the same tasks are drawn among themselves."""
     tasks: list[tuple[int, ...]] = [()] * prompts
-    for prompt, task in cells.tolist():
+    for task, prompt in cells.tolist():
         tasks[prompt] += (task,)
     number = {key: index for index, key in enumerate(sorted(set(tasks)))}
     return np.array([number[key] for key in tasks])
@@ -114,8 +111,10 @@ def _overall(
     times: Float64[Array, " prompts"], data: dict[str, Array]
 ) -> Float64[Array, " models"]:
     """The overall scores of one resample: task means, each with the weight of its task."""
-    drawn = times[data["cell"]][:, None] * data["member"]
+    drawn = times[data["prompt"]][:, None] * data["right"]
     # Whole numbers: exact in any order of addition.
-    sums = jnp.matmul(drawn.T, data["right"], precision=lax.Precision.HIGHEST)
+    sums = jax.ops.segment_sum(
+        drawn, data["task"], num_segments=len(data["share"]), indices_are_sorted=True
+    )
     means = sums[:, :-1] / sums[:, -1:]
     return jnp.matmul(data["share"], means, precision=lax.Precision.HIGHEST)

@@ -25,7 +25,8 @@ GRID_TOTAL = 2**15
 # Pairs that share a table of cosines, and numbers held at a time.
 _PAIRS = 256
 _HELD = 2**21
-# What underflows is small, but no p is 0.
+# Rounding of a sum over a lattice; and what underflows is small, but no p is 0.
+_ROUNDING = 1e-13
 _TINY = float(np.finfo(np.float64).tiny)
 # Sums of magnitudes have to fit int64.
 _MOST = 2**62
@@ -49,12 +50,12 @@ def sign_flip_test(differences: Int[np.ndarray, "pairs units"]) -> SignFlip:
     - `exact` where the magnitudes of a row, divided by their greatest common divisor, are all
       alike (binomial; to a relative error of 1e-12) or add up to at most `LARGEST_TOTAL` (from the
       characteristic function `prod cos(d t)` on the lattice of sums; to an absolute error of
-      1e-12, within Hoeffding's bound). A row that adds up to 0 has p = 1.
+      1e-12, and below 1e-13 the bound of Hoeffding 1963). A row that adds up to 0 has p = 1.
     - `rounded`: the same with finer magnitudes rounded to a grid, if there are few of them. A few
       large differences may decide here, where no normal distribution is near.
     - `normal`: `sign_flip_normal`.
 
-    No p depends on the other rows.
+    No p depends on the other rows, but for rounding.
 
     **Errors:** `BadRequest` where sums would not fit 64 bits.
     """
@@ -170,8 +171,7 @@ def _on_lattice(sizes: np.ndarray, total: np.ndarray, reached: np.ndarray) -> np
         kernel = sine[((reached - 1)[:, None] * k) % (2 * n)] / sine[k]
         inside += 2 * np.einsum("pk,pk->p", phi, kernel)
     squares = (sizes.astype(np.float64) ** 2).sum(axis=1)
-    # Rounding could leave the range: p is at least that of the two extremes, and Hoeffding (1963)
-    # bounds it from above.
-    least = np.maximum(2.0 ** (1.0 - (sizes > 0).sum(axis=1)), _TINY)
-    most = np.minimum(1.0, 2 * np.exp(-(reached.astype(np.float64) ** 2) / (2 * squares)))
-    return np.clip(1 - inside / n, least, np.maximum(least, most))
+    most = np.clip(2 * np.exp(-(reached.astype(np.float64) ** 2) / (2 * squares)), _TINY, 1.0)
+    p = np.minimum(1 - inside / n, most)
+    # What rounding leaves of a smaller p says nothing; the bound is never too small.
+    return np.where(p < _ROUNDING, np.minimum(_ROUNDING, most), p)
