@@ -11,7 +11,8 @@ shares and p-values fractions; what is undefined is null.
 - `tasks`: per task `task, items, category`, and over models `mean_pp, sd_pp, low_pp, high_pp`.
 - `models`, best first: `model, rank` (equals share one) `, tied, score_pp, score_pp_low,
   score_pp_high, interval` (`wilson` or `bootstrap`) `, tier, difference_pp` (less the first),
-  `difference_tier_pp` (less the tier's best) `, p_first, p_first_adjusted` (against the first)
+  `difference_tier_pp` (less the tier's best) `, p_first, p_first_adjusted` (against the first;
+  where first place is shared the largest, as `tier` has it)
   `, rank_low, rank_high, mde_pp` (minimum detectable difference to the first; of the first, to the
   second) `, frontier, any_pp` (items with a score above 0) `, full_pp` (items with a score of 1)
   `, task_scores_pp` (in the order of `tasks`).
@@ -143,6 +144,7 @@ class _Making:
         adjusted, single = tests.matrix(tests.p_adjusted), tests.matrix(tests.p)
         low, high, interval = precision.intervals(scores, self.request)
         rank = ranks(scores.totals)
+        firsts = np.flatnonzero(rank == 1)
         best, worst = rank_bounds(scores.totals, adjusted, alpha)
         tier = tiers(scores.totals, self.order, adjusted, alpha)
         top = {int(tier[m]): m for m in reversed(self.order)}
@@ -161,8 +163,8 @@ class _Making:
                 "tier": int(tier[m]),
                 "difference_pp": self._difference(m, first),
                 "difference_tier_pp": self._difference(m, top[int(tier[m])]),
-                "p_first": plain(single[first, m]),
-                "p_first_adjusted": plain(adjusted[first, m]),
+                "p_first": _largest(single[firsts, m]),
+                "p_first_adjusted": _largest(adjusted[firsts, m]),
                 "rank_low": int(best[m]),
                 "rank_high": int(worst[m]),
                 "mde_pp": plain(detectable[m]),
@@ -259,6 +261,11 @@ class _Making:
             "endpoints": pairs,
             "agree": None if pairs is None else _agree(list(pairs.values())),
         }
+
+
+def _largest(p: np.ndarray) -> float | None:
+    """The largest of some p-values, None where none is defined."""
+    return None if np.isnan(p).all() else plain(np.nanmax(p))
 
 
 def _agree(pairs: list[list[str] | None]) -> bool:

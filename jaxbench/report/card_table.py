@@ -71,14 +71,17 @@ def _table(card: Mapping[str, Any]) -> Table:
     models = card["models"][:MOST_ROWS]
     rows = [_cells(model) for model in models]
     # Names take what the numbers leave.
-    others = sum(max(4, *(len(row[c]) for row in rows)) + 1 for c in range(len(HEADINGS)) if c != 1)
+    heads = [max(map(len, heading.splitlines())) for heading in HEADINGS]
+    others = sum(
+        max(heads[c], *(len(row[c]) for row in rows)) + 1 for c in range(len(HEADINGS)) if c != 1
+    )
     tier = 0
     for model, row in zip(models, rows, strict=True):
         if len(card["tiers"]) > 1 and model["tier"] != tier:
             tier = model["tier"]
             size = _number(len(card["tiers"][tier - 1]), "model")
             table.add_row("", f"[bold]tier {tier}: {size}[/bold]")
-        row[1] = escape(_cut(row[1], WIDTH - others))
+        row[1] = escape(_cut(row[1], WIDTH - others - 1))
         table.add_row(*row)
     return table
 

@@ -69,10 +69,13 @@ def test_scores_ranks_and_pairs_are_the_oracles(world, rule):
         assert pairs["difference_pp"][i] == pytest.approx(
             float(100 * (score[order[pair[0]]] - score[order[pair[1]]])), abs=1e-12
         )
-        if pair[0] == 0:
-            model = entries["models"][pair[1]]
-            assert model["p_first"] == pairs["p"][i]
-            assert model["p_first_adjusted"] == pairs["p_adjusted"][i]
+    firsts = {m for m in range(len(order)) if score[order[m]] == max(score)}
+    for m, model in enumerate(entries["models"]):
+        against = [tuple(sorted((m, first))) for first in firsts - {m}]
+        for name, p in (("p_first", expected), ("p_first_adjusted", adjusted)):
+            largest = max((p[pair] for pair in against), default=None)
+            found = None if largest is None else pytest.approx(float(largest), abs=1e-11)
+            assert model[name] == found
     assert pairs["separable_unadjusted"] == sum(p < Fraction(1, 20) for p in expected.values())
 
 
@@ -155,8 +158,26 @@ def test_first_place_can_be_shared():
         "models": ["m0", "m1"], "deciding_items": 0, "share": 0.0, "rival": "m1",
     }  # fmt: skip
     assert of(entries, "rank") == {"m0": 1, "m1": 1, "m2": 3}
-    assert of(entries, "p_first") == {"m0": None, "m1": 1.0, "m2": 1.0}
+    assert of(entries, "p_first") == {"m0": 1.0, "m1": 1.0, "m2": 1.0}
     assert any("first place is shared by 2 models: 'm0', 'm1'" in w for w in found.warnings)
+
+
+def test_a_shared_first_place_has_no_name_order():
+    """Last is surely behind one of the two firsts and not the other: it stays in their tier."""
+    first = np.r_[np.ones(20), np.zeros(20)]
+    other = np.r_[np.zeros(8), np.ones(20), np.zeros(12)]
+    # 10 right, all of them the other's: 10 of 10 against it, 20 of the first's and 10 not.
+    last = np.r_[np.zeros(20), np.ones(8), np.zeros(12)] + np.r_[np.zeros(18), 1, 1, np.zeros(20)]
+    found = []
+    for names in (["a", "b", "c"], ["b", "a", "c"]):
+        entries = card(made([first, other, last], names=names)).to_dict()
+        found.append({m["model"]: (m["tier"], m["p_first_adjusted"]) for m in entries["models"]})
+        # In the order of the ranking: the two firsts, and each of them against the last.
+        low, high = sorted(entries["pairs"]["p_adjusted"][1:])
+        assert low < 0.05 < high
+        assert found[-1]["c"] == (1, high)
+    assert found[0]["c"] == found[1]["c"]
+    assert found[0]["a"] == found[0]["b"] == (1, 1.0)
 
 
 def test_wilson_where_every_prompt_is_right_or_wrong():
@@ -390,12 +411,12 @@ def test_fine_weights_are_rounded_and_fine_scores_called_normal():
 
 
 def test_summary_and_pairs_are_tables():
-    rows = np.eye(3, 6)
+    rows = np.tri(3, 6)[::-1]
     found = card(made(rows, name="bench"))
     summary = found.summary()
     assert list(summary.columns) == ["benchmark", *COLUMNS]
     assert set(summary["benchmark"]) == {"bench"}
-    assert summary["rank"].tolist() == [1, 1, 1]
+    assert summary["rank"].tolist() == [1, 2, 3]
     assert np.isnan(summary["p_first"].iloc[0])
     assert list(found.pairs().columns) == [
         "model", "other", "difference_pp", "p", "p_adjusted", "test",

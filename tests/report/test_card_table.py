@@ -59,8 +59,13 @@ def test_names_are_text_cut_to_80_columns():
     assert "[/x]" in text
     plain = shown(np.tile(steps(3), (1, 1)), names=["n" * 200, "o" * 200, "p" * 200])
     assert max(map(len, plain.splitlines())) <= 80
-    assert "mde" in plain
+    # The names alone are cut, and take all that the numbers leave.
     assert "n" * 30 in plain
+    head, table = plain.splitlines()[3:5], plain.splitlines()[5:8]
+    assert head[0].endswith(" mde,")
+    assert head[1].endswith(" ranks   pp")
+    assert [line.count("…") for line in table] == [1, 1, 1]
+    assert all(line[-1].isdigit() and len(line) in (79, 80) for line in table)
 
 
 def test_one_model_and_halves():
