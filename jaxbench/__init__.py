@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from jaxbench.jobs.describe import describe as describe
     from jaxbench.sources import load as load
     from jaxbench.sources import read as read
+    from jaxbench.sources import write as write
 
 _HOMES = {
     "AttackResult": "jaxbench.jobs.attack",
@@ -31,10 +32,11 @@ _HOMES = {
     "describe": "jaxbench.jobs.describe",
     "load": "jaxbench.sources",
     "read": "jaxbench.sources",
+    "write": "jaxbench.sources",
 }
 __all__ = [
     "AttackResult", "BadRequest", "Benchmark", "Card", "__version__", "attack", "describe", "load",
-    "read",
+    "read", "write",
 ]  # fmt: skip
 
 
