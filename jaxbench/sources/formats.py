@@ -81,7 +81,12 @@ def read_outcomes(path: Path, options: ReadOptions) -> Outcomes:
                 f"{path}: {option} means nothing for format={chosen.name}; it is for "
                 f"{', '.join(formats)}"
             )
-    outcomes = chosen.read(files, options)
+    try:
+        outcomes = chosen.read(files, options)
+    except BadRequest as refusal:
+        if str(refusal).startswith((str(path), *(str(file.path) for file in files))):
+            raise
+        raise BadRequest(f"{path}: {refusal}") from None
     told = f"format {chosen.name}: {chosen.summary}"
     notes = [Note(told if len(files) == 1 else f"{told}; {len(files)} files")]
     if others:
