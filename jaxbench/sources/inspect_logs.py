@@ -61,14 +61,13 @@ def _read(path: Path) -> tuple[Any, list[dict[str, Any]]]:
     place = str(path.resolve())
     try:
         header = read_eval_log(place, header_only=form == "eval", format=form)
-        if form == "json":
-            samples = [_taken(sample) for sample in header.samples or ()]
-        else:
+        if form == "eval" and header.eval.dataset.sample_ids is not None:
             # One at a time: transcripts are far longer than what is taken of them.
-            samples = [
-                _taken(sample)
-                for sample in read_eval_log_samples(place, all_samples_required=False, format=form)
-            ]
+            found = read_eval_log_samples(place, all_samples_required=False, format=form)
+        else:
+            whole = header if form == "json" else read_eval_log(place, format=form)
+            found = whole.samples or ()
+        samples = [_taken(sample) for sample in found]
     # Whatever the library says about a file is about the file.
     except Exception as error:
         lines = [line.strip() for line in str(error).splitlines() if line.strip()]

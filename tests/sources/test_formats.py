@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import jaxbench
-from commands import elsewhere, refused
+from commands import QUICK, answer, elsewhere, refused
 from jaxbench.errors import BadRequest
 from pairs import write_pair
 
@@ -183,6 +183,30 @@ def test_refusals_on_the_command_line(capsys, tmp_path):
         refused(capsys, here, ("attack", f"path={mixed}"), "1 lm_eval, 1 responses")
         archive = write(here / "x.eval", "PK\x03\x04")
         refused(capsys, here, ("attack", f"path={archive}"), "damaged zip archive")
+
+
+def test_scores_on_the_command_line(capsys, tmp_path):
+    """`metric,filter` is one score; a list in brackets is several."""
+    with elsewhere(tmp_path) as here:
+        for model in "mn":
+            for task, metric in (("t", "acc"), ("u", "f1")):
+                rows = [
+                    {**LM_EVAL, "doc_id": d, "arguments": [[f"{task} {d}", ""]], "filter": f}
+                    for d in range(6)
+                    for f in ("strict", "loose")
+                ]
+                rows = [{**r, "acc_norm": 0.5, metric: r["acc"]} for r in rows]
+                text = "\n".join(map(json.dumps, rows))
+                write(here / "logs" / model / f"samples_{task}.jsonl", text)
+        asked = ("attack", "path=logs", *QUICK, "out=out")
+        assert answer(capsys, *asked, "score=acc,strict").status == 0
+        record = json.loads((here / "out" / "run.json").read_text())
+        assert record["benchmark"]["items"] == 12
+        asked = (*asked, "overwrite=true")
+        assert answer(capsys, *asked, 'score=["f1,loose","acc,strict"]').status == 0
+        found = answer(capsys, *asked, "score=[f1,acc]")
+        assert found.status == 2
+        assert "acc stands under several filters; choose score=acc,strict" in found.err
 
 
 def test_a_native_pair_among_logs_is_read_as_a_pair(tmp_path):

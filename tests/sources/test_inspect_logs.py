@@ -253,6 +253,14 @@ def test_the_status_is_noted(form, status, tmp_path):
     noted(benchmark, f"ended with status {status}: 2 samples are in it")
 
 
+@FORMS
+def test_an_older_log_that_does_not_list_its_samples(form, tmp_path):
+    content = log([sample(1, "C"), sample(2, "I")])
+    del content["eval"]["dataset"]["sample_ids"]
+    path = write(tmp_path / f"l.{form}", content, form)
+    assert jaxbench.read(path).scores.tolist() == [[1, 0]]
+
+
 def test_two_logs_of_one_model_and_task(tmp_path):
     for name in ("first.json", "second.json"):
         write(tmp_path / name, log([sample(1, "C")]))
