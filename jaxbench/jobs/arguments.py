@@ -73,6 +73,9 @@ def _as_text(job: Job, word: str, multirun: bool) -> str:
         return word
     if value[:1] in ("'", '"') or "${" in value or (multirun and "," in value):
         return word
+    # A list of scores is a list; `metric,filter` without brackets is one score.
+    if key.lstrip("+") == "score" and value[:1] == "[":
+        return word
     return f"{key}={quoted(value)}"
 
 

@@ -1,6 +1,6 @@
 """From a table of scores to a benchmark: repeats, gaps, prompts and names, check after check."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -65,7 +65,7 @@ def _assemble(
     if rows.empty:
         raise BadRequest("no scores were found")
     given = universe if universe is not None else outcomes.items
-    rows, items = _keyed(rows, given, notes)
+    rows, items = _keyed(rows, given, outcomes.task_of, notes)
     if outcomes.absent and universe is None:
         model, score = next(iter(outcomes.absent.items()))
         what = "failures" if score else "successes"
@@ -112,7 +112,10 @@ def _fact(facts: pd.DataFrame, name: str) -> list | None:
 
 
 def _keyed(
-    rows: pd.DataFrame, given: pd.DataFrame | None, notes: list[Note]
+    rows: pd.DataFrame,
+    given: pd.DataFrame | None,
+    task_of: Callable[[str], str] | None,
+    notes: list[Note],
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Rows and items under names of items that are distinct over tasks."""
     rows = rows.copy(deep=False)
@@ -131,6 +134,8 @@ def _keyed(
             if "task" in rows:
                 first = rows.drop_duplicates("item_id").set_index("item_id")["task"]
                 known = items["item_id"].map(first.astype(object))
+                if task_of:
+                    known = known.where(known.notna(), items["item_id"].map(task_of))
                 items["task"] = known
                 if known.isna().any():
                     lack = items["item_id"][known.isna()].tolist()
@@ -212,12 +217,17 @@ def _check_repeats(
     same = np.flatnonzero((keys == keys.iloc[first]).all(axis=1).to_numpy())
     files = list(dict.fromkeys(rows["file"].iloc[same].astype(str))) if "file" in rows else []
     m, i = divmod(int(cell[first]), len(items))
-    where = f" (in {some([Path(f).name for f in files])})" if len(files) > 1 else ""
-    epoch = f" in epoch {rows['epoch'].iloc[first]}" if told else ""
+    # Files of one name lie in different folders.
+    short = [Path(f).name for f in files]
+    named = short if len(set(short)) == len(files) else files
+    where = f" (in {some(named)})" if len(files) > 1 else ""
+    epoch = f" in epoch {rows['epoch'].iloc[first]}" if told and rows["epoch"].iloc[first] else ""
+    hint = "leave out all but one of these files" if len(files) > 1 else "leave out the others"
+    if not told:
+        hint += "; in tables, columns={epoch:NAME} names the column that tells repeats apart"
     raise BadRequest(
         f"model {models[m]!r} has {len(same)} scores for item {items['item_id'].iloc[i]!r}{epoch}"
-        f"{where}, expected one; if they are repeats, name the column that tells them apart with "
-        "columns={epoch:NAME}"
+        f"{where}, expected one; {hint}"
     )
 
 

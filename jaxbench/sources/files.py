@@ -75,6 +75,21 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         ) from None
 
 
+def json_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The records of a JSON-lines file, or of one JSON list (numbered from 1), as they come.
+
+    **Errors:** those of `json_lines` and `read_json`.
+    """
+    head = read_bytes(path, HEAD)
+    if head.decode(encoding_of(head), errors="replace").lstrip("\ufeff \t\r\n")[:1] != "[":
+        yield from json_lines(path)
+        return
+    for number, record in enumerate(read_json(path), start=1):
+        if not isinstance(record, dict):
+            raise BadRequest(f"{path}: entry {number} is no JSON object")
+        yield number, record
+
+
 def _record(path: Path, number: int, line: str) -> dict[str, Any]:
     try:
         record = json.loads(line)

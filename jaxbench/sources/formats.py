@@ -17,6 +17,13 @@ from jaxbench.sources.sniff import SUFFIXES, Sniffed, describe, sniff
 from jaxbench.sources.swe_bench import read_swe_bench
 from jaxbench.sources.wide_table import read_wide
 
+# Files that can be of few formats only, so that a damaged one is no stranger's (None: not said).
+_TABLES = (None, "native", "long", "wide")
+OWN_SUFFIX = {".eval": (None, "inspect"), ".parquet": _TABLES, ".pq": _TABLES}
+# Options that say how the columns of a table are read, and who reads them.
+BY_COLUMN = {"columns": ("native", "long", "wide"), "where": ("native", "long", "wide"),
+             "max_score": ("native", "long", "wide", "lm_eval", "inspect")}  # fmt: skip
+
 Reader = Callable[[Sequence[Sniffed], ReadOptions], Outcomes]
 
 
@@ -68,7 +75,18 @@ def read_outcomes(path: Path, options: ReadOptions) -> Outcomes:
     else:
         files, others = [_single(path, options)], []
     chosen = READERS[str(files[0].format)]
-    outcomes = chosen.read(files, options)
+    for option, formats in BY_COLUMN.items():
+        if getattr(options, option) and chosen.name not in formats:
+            raise BadRequest(
+                f"{path}: {option} means nothing for format={chosen.name}; it is for "
+                f"{', '.join(formats)}"
+            )
+    try:
+        outcomes = chosen.read(files, options)
+    except BadRequest as refusal:
+        if str(refusal).startswith((str(path), *(str(file.path) for file in files))):
+            raise
+        raise BadRequest(f"{path}: {refusal}") from None
     told = f"format {chosen.name}: {chosen.summary}"
     notes = [Note(told if len(files) == 1 else f"{told}; {len(files)} files")]
     if others:
@@ -107,7 +125,7 @@ def _folder(path: Path, options: ReadOptions) -> tuple[list[Sniffed], list[Sniff
             sniffed = sniff(file, options)
         except BadRequest:
             # Of one file alone this would be the answer; here it may be any file of the user's.
-            if options.format or file.suffix in (".eval", ".parquet", ".pq"):
+            if options.format in OWN_SUFFIX.get(file.suffix.lower(), ()):
                 raise
             sniffed = Sniffed(file, None, "", "cannot be read")
         if options.format in ("long", "wide") and sniffed.format in ("long", "wide"):

@@ -5,8 +5,9 @@ document and filter, one number per metric; scores are aggregated over repeats a
 """
 
 import hashlib
-import re
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +15,19 @@ import pandas as pd
 
 from jaxbench.errors import BadRequest
 from jaxbench.options import ReadOptions
-from jaxbench.sources.files import json_lines, read_json
+from jaxbench.sources.files import json_records
+from jaxbench.sources.lm_eval_results import Report, find_reports, model_of, task_of
 from jaxbench.sources.outcomes import Aggregate, Note, Outcomes
-from jaxbench.sources.score_values import verdict
 
-SAMPLES = re.compile(r"samples_(?P<task>.+?)(_(?P<date>\d{4}-\d{2}-\d{2}T[\d.\-:]+))?$")
-RESULTS = re.compile(r"results_(?P<date>\d{4}-\d{2}-\d{2}T[\d.\-:]+)$")
 # Keys of a row that are no metrics (older rows have no list of them).
 OTHER = frozenset(
     ("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics",
      "doc_hash", "prompt_hash", "target_hash", "logit_0", "logit_1", "truth", "schema_version")
 )  # fmt: skip
+# The hash of no text at all: tasks without a context have it in every row.
+NO_TEXT = hashlib.sha256(b"").hexdigest()
+
+Score = tuple[str, str]  # a metric and a filter
 
 
 def read_lm_eval(
@@ -40,64 +43,165 @@ def read_lm_eval(
             f"{results[0]} holds means only; jaxbench needs the rows: run lm_eval with "
             "--log_samples and give the folder with samples_*.jsonl"
         )
-    reports = {path: _report(path) for path in [*results, *_beside(samples, results)]}
-    rows: list[dict[str, object]] = []
+    reports = find_reports(samples, results)
+    frames: list[pd.DataFrame] = []
     aggregates: list[Aggregate] = []
     notes: list[Note] = []
     for path in samples:
-        report = _report_of(path, reports)
-        task, model = _task(path), _model(path, report, notes)
-        read, chosen = _read_samples(path, task, model, options)
-        rows += read
+        report = reports[path]
+        task, model = task_of(path, report), model_of(path, report, notes)
+        table = _read_samples(path, options)
+        chosen = table.choose(path, options, report, task)
+        frames.append(table.frame(path, task, model, chosen, options))
         if report:
-            aggregates += _aggregates(report, task, model, chosen, len(read))
-            _check_direction(report, task, chosen, path)
-    return Outcomes(pd.DataFrame(rows), aggregates=tuple(aggregates), notes=tuple(notes))
+            aggregates += _aggregates(report, task, model, chosen, len(frames[-1]), options)
+    rows = pd.concat(frames, ignore_index=True)
+    return Outcomes(rows, aggregates=tuple(aggregates), notes=tuple(notes))
 
 
-def _read_samples(
-    path: Path, task: str, model: str, options: ReadOptions
-) -> tuple[list[dict[str, object]], tuple[str, str]]:
-    by_score: dict[tuple[str, str], list[dict[str, object]]] = {}
-    listed: set[str] = set()
-    for number, row in json_lines(path):
-        if "doc_id" not in row:
-            raise BadRequest(f"{path}: line {number} has no doc_id; is this a file of samples?")
-        kept = {
-            "model": model, "task": task, "item_id": f"{task}/{row['doc_id']}",
-            "prompt_hash": row.get("prompt_hash") or _context_hash(row.get("arguments")),
-            "doc_hash": row.get("doc_hash"),
-            "file": str(path),
-        }  # fmt: skip
-        for metric in row.get("metrics") or [key for key in row if key not in OTHER]:
-            value = row.get(metric)
-            if isinstance(value, list | dict):
-                listed.add(metric)
-                continue
-            score = verdict(value)
-            if score is None:
-                raise BadRequest(
-                    f"{path}: line {number}: {metric} is {str(value)[:40]!r}, expected a number"
-                )
-            place = (metric, str(row.get("filter") or "none"))
-            by_score.setdefault(place, []).append({**kept, "score": score})
-    if not by_score:
-        raise BadRequest(f"{path}: no row has a metric with one number a document")
-    chosen = _choose(path, by_score, listed, options)
-    read = by_score[chosen]
-    for row in read:
-        score = float(row["score"])  # pyright: ignore[reportArgumentType]
-        if not (0 <= score <= 1) and score == score:
+@dataclass
+class _Samples:
+    """The rows of a file, column by column: a document a row, its numbers by metric and filter."""
+
+    documents: list[str] = field(default_factory=list)
+    prompts: list[str | None] = field(default_factory=list)
+    hashes: list[str | None] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+    # Numbers of rows and their scores.
+    scores: dict[Score, tuple[list[int], list[float]]] = field(default_factory=dict)
+    listed: set[str] = field(default_factory=set)
+
+    def choose(self, path: Path, options: ReadOptions, report: Report | None, task: str) -> Score:
+        """The metric and filter that the user named, or the only ones.
+
+        **Errors:** `BadRequest` where that is none, several, or better when lower.
+        """
+        if not self.scores:
+            lists = f"; {', '.join(sorted(self.listed))}: lists" if self.listed else ""
+            raise BadRequest(f"{path}: no row has a metric with one number a document{lists}")
+        chosen = self._wanted(path, options)
+        if report and report.lower_is_better(task, chosen[0]):
             raise BadRequest(
-                f"{path}: {chosen[0]} of {row['item_id']} is {score:g}, not between 0 and 1; "
-                f"choose another score: {_spell([s for s in by_score if s != chosen])}"
+                f"{path}: less of {chosen[0]} is better (says {report.path.name}); jaxbench needs "
+                f"a score where more is better{self._others(chosen)}"
             )
-    return read, chosen
+        return chosen
+
+    def _wanted(self, path: Path, options: ReadOptions) -> Score:
+        there = list(self.scores)
+        for wanted in options.score:
+            metric, _, name = wanted.partition(",")
+            found = [
+                s for s in there if s[0] == metric.strip() and (not name or s[1] == name.strip())
+            ]
+            if len(found) == 1:
+                return found[0]
+            if len(found) > 1:
+                raise BadRequest(
+                    f"{path}: {wanted} stands under several filters; choose {_spell(found)}"
+                )
+        if len(there) == 1 and not options.score:
+            return there[0]
+        lists = f" ({', '.join(sorted(self.listed))}: lists, no scores)" if self.listed else ""
+        word = f"no score {' or '.join(options.score)}" if options.score else "several scores"
+        raise BadRequest(f"{path}: {word}; choose {_spell(there)}{lists}")
+
+    def _others(self, chosen: Score) -> str:
+        others = [score for score in self.scores if score != chosen]
+        return f": choose {_spell(others)}" if others else ""
+
+    def frame(
+        self, path: Path, task: str, model: str, chosen: Score, options: ReadOptions
+    ) -> pd.DataFrame:
+        """The rows of one score.
+
+        **Errors:** `BadRequest` for a document that stands twice, or a value that is no fraction.
+        """
+        rows, scores = self.scores[chosen]
+        perfect = float(options.max_score or 1)
+        seen: dict[str, int] = {}
+        for row, score in zip(rows, scores, strict=True):
+            document, line = self.documents[row], self.lines[row]
+            if document in seen:
+                raise BadRequest(
+                    f"{path}: line {line}: doc_id {document} stands again under filter "
+                    f"{chosen[1]} (first in line {seen[document]}); expected one row per document"
+                )
+            seen[document] = line
+            if not math.isnan(score) and not 0 <= score <= perfect:
+                raise BadRequest(
+                    f"{path}: line {line}: {chosen[0]} of {task}/{document} is {score:g}, not "
+                    f"between 0 and {perfect:g}{self._others(chosen)}"
+                )
+        return pd.DataFrame(
+            {
+                "model": model,
+                "task": task,
+                "item_id": [f"{task}/{self.documents[row]}" for row in rows],
+                "prompt_hash": pd.Series([self.prompts[row] for row in rows], dtype=object),
+                "doc_hash": pd.Series([self.hashes[row] for row in rows], dtype=object),
+                "file": str(path),
+                "score": [score / perfect for score in scores],
+            }
+        )
+
+
+def _read_samples(path: Path, options: ReadOptions) -> _Samples:
+    table = _Samples()
+    # Of what the user did not ask for, only the name is of interest.
+    asked = {score.partition(",")[0].strip() for score in options.score}
+    for number, row in json_records(path):
+        if row.get("doc_id") is None:
+            raise BadRequest(f"{path}: line {number} has no doc_id; is this a file of samples?")
+        place = len(table.documents)
+        table.documents.append(str(row["doc_id"]))
+        prompt = row.get("prompt_hash") or _context_hash(row.get("arguments"))
+        table.prompts.append(None if prompt == NO_TEXT else str(prompt) if prompt else None)
+        table.hashes.append(str(row["doc_hash"]) if row.get("doc_hash") else None)
+        table.lines.append(number)
+        name = str(row.get("filter") or "none")
+        for metric, score in _metrics(path, number, row, table.listed):
+            rows, scores = table.scores.setdefault((metric, name), ([], []))
+            if not asked or metric in asked:
+                rows.append(place)
+                scores.append(score)
+    return table
+
+
+def _metrics(
+    path: Path, number: int, row: dict[str, Any], listed: set[str]
+) -> list[tuple[str, float]]:
+    """The numbers of a row by metric; NaN where a metric has none."""
+    named = row.get("metrics")
+    if isinstance(named, list):
+        found = {str(metric): row.get(str(metric)) for metric in named}
+    else:
+        # Without a list of them, what is no number is no metric.
+        found = {
+            key: value
+            for key, value in row.items()
+            if key not in OTHER and isinstance(value, int | float | list | dict)
+        }
+    numbers = []
+    for metric, value in found.items():
+        if isinstance(value, list | dict):
+            listed.add(metric)
+        elif value is None:
+            numbers.append((metric, math.nan))
+        elif isinstance(value, int | float):
+            numbers.append((metric, float(value)))
+        else:
+            raise BadRequest(
+                f"{path}: line {number}: {metric} is {str(value)[:40]!r}, expected a number"
+            )
+    return numbers
 
 
 def _context_hash(arguments: Any) -> str | None:
     """What lm_eval calls the prompt hash: SHA-256 of the first request's context."""
-    first = next(iter(arguments.values() if isinstance(arguments, dict) else arguments or ()), None)
+    if isinstance(arguments, dict):
+        arguments = list(arguments.values())
+    first = arguments[0] if isinstance(arguments, list) and arguments else None
     if isinstance(first, dict):
         first = first.get("arg_0")
     elif isinstance(first, list):
@@ -107,127 +211,21 @@ def _context_hash(arguments: Any) -> str | None:
     return hashlib.sha256(first.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _choose(
-    path: Path, by_score: dict[tuple[str, str], Any], listed: set[str], options: ReadOptions
-) -> tuple[str, str]:
-    """The (metric, filter) that the user named, or the only one."""
-    there = list(by_score)
-    for wanted in options.score:
-        metric, _, name = wanted.partition(",")
-        found = [s for s in there if s[0] == metric.strip() and (not name or s[1] == name.strip())]
-        if len(found) == 1:
-            return found[0]
-        if len(found) > 1:
-            raise BadRequest(
-                f"{path}: {wanted} stands under several filters; choose {_spell(found)}"
-            )
-    if len(there) == 1 and not options.score:
-        return there[0]
-    lists = f" ({', '.join(sorted(listed))}: lists, no scores)" if listed else ""
-    word = f"no score {' or '.join(options.score)}" if options.score else "several scores"
-    raise BadRequest(f"{path}: {word}; choose {_spell(there)}{lists}")
-
-
-def _spell(scores: Sequence[tuple[str, str]]) -> str:
-    return " or ".join(f"score={metric},{name}" for metric, name in scores) or "none is there"
-
-
-def _task(path: Path) -> str:
-    match = SAMPLES.fullmatch(path.stem)
-    return match["task"] if match else path.stem
-
-
-def _date(path: Path) -> str | None:
-    match = SAMPLES.fullmatch(path.stem) or RESULTS.fullmatch(path.stem)
-    return match["date"] if match else None
-
-
-def _beside(samples: Sequence[Path], known: Sequence[Path]) -> list[Path]:
-    """Results files that lie beside sample files given on their own."""
-    found = []
-    for path in samples:
-        date = _date(path)
-        report = path.with_name(f"results_{date}.json")
-        if date and report.is_file() and report not in known and report not in found:
-            found.append(report)
-    return found
-
-
-def _report(path: Path) -> dict[str, Any]:
-    report = read_json(path)
-    if not isinstance(report, dict) or not isinstance(report.get("results"), dict):
-        raise BadRequest(f"{path} is no results file of lm_eval: it has no results")
-    return {**report, "path": path}
-
-
-def _report_of(path: Path, reports: dict[Path, dict[str, Any]]) -> dict[str, Any] | None:
-    """The results file of a sample file: same folder, same date (else the only one there)."""
-    here = [p for p in reports if p.parent == path.parent]
-    dated = [p for p in here if _date(p) and _date(p) == _date(path)]
-    chosen = dated or (here if len(here) == 1 and not _date(path) else [])
-    return reports[chosen[0]] if chosen else None
-
-
-def _model(path: Path, report: dict[str, Any] | None, notes: list[Note]) -> str:
-    if report:
-        config = report.get("config") or {}
-        arguments = str(config.get("model_args") or "") if isinstance(config, dict) else ""
-        match = re.search(r"(?:pretrained|model)=([^,]+)", arguments)
-        name = report.get("model_name") or (match[1] if match else None)
-        if name:
-            return str(name)
-    # lm_eval writes into a folder named after the model, `/` as `__`.
-    folder = path.resolve().parent.name
-    note = Note("no results file names the model: it is named after its folder", shown=True)
-    if note not in notes:
-        notes.append(note)
-    return folder.replace("__", "/")
+def _spell(scores: Sequence[Score]) -> str:
+    return " or ".join(f"score={metric},{name}" for metric, name in scores)
 
 
 def _aggregates(
-    report: dict[str, Any], task: str, model: str, chosen: tuple[str, str], rows: int
+    report: Report, task: str, model: str, chosen: Score, rows: int, options: ReadOptions
 ) -> list[Aggregate]:
     """What the results file says about a task, if it says the mean of this score."""
-    metric, name = chosen
-    values = report["results"].get(task)
-    if not isinstance(values, dict) or not _is_mean(report, task, metric):
+    value = report.mean(task, chosen)
+    if value is None:
         return []
-    value = values.get(f"{metric},{name}", values.get(metric))
-    counted = (report.get("n-samples") or {}).get(task)
-    effective = counted.get("effective") if isinstance(counted, dict) else None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return []
+    counted = report.counted(task)
     return [
         Aggregate(
-            model, task, f"{metric},{name}", float(value), str(report["path"]),
-            effective if isinstance(effective, int) and effective != rows else None,
+            model, task, ",".join(chosen), value / float(options.max_score or 1), str(report.path),
+            counted if counted != rows else None,
         )
     ]  # fmt: skip
-
-
-def _metric_config(report: dict[str, Any], task: str, metric: str) -> dict[str, Any]:
-    config = (report.get("configs") or {}).get(task)
-    listed = config.get("metric_list") if isinstance(config, dict) else None
-    for entry in listed or []:
-        if isinstance(entry, dict) and entry.get("metric") == metric:
-            return entry
-    return {}
-
-
-def _is_mean(report: dict[str, Any], task: str, metric: str) -> bool:
-    aggregation = _metric_config(report, task, metric).get("aggregation", "mean")
-    return aggregation == "mean"
-
-
-def _check_direction(
-    report: dict[str, Any], task: str, chosen: tuple[str, str], path: Path
-) -> None:
-    better = (report.get("higher_is_better") or {}).get(task)
-    better = better.get(chosen[0]) if isinstance(better, dict) else None
-    if better is None:
-        better = _metric_config(report, task, chosen[0]).get("higher_is_better")
-    if better is False:
-        raise BadRequest(
-            f"{path}: less of {chosen[0]} is better (says {report['path'].name}); jaxbench needs a "
-            "score where more is better"
-        )

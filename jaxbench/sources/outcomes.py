@@ -1,6 +1,6 @@
 """What a reader hands on: one table of scores, whatever the format, and what was said about it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import pandas as pd
@@ -53,13 +53,15 @@ class Outcomes:
     where the format has them, `task`, `epoch` (text; tells repeats apart), `repeats` (runs that the
     score is the mean of), `file`, and the facts of `FACTS`. `items`, if given, is the universe: a
     row per item with `item_id` and perhaps `task` and facts. `absent`: models whose log leaves out
-    every item with one score, and that score. `denominator`: what scores are multiples of one over,
+    every item with one score, and that score. `task_of`: the task of an item by its name, for
+    items that no row has. `denominator`: what scores are multiples of one over,
     where the file says so; `file`: where the scores stand, if in one file.
     """
 
     rows: pd.DataFrame
     items: pd.DataFrame | None = None
     absent: Mapping[str, float] = field(default_factory=dict)
+    task_of: Callable[[str], str] | None = None
     aggregates: tuple[Aggregate, ...] = ()
     notes: tuple[Note, ...] = ()
     denominator: int | None = None

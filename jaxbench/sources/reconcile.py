@@ -1,5 +1,6 @@
 """Recomputed means against those that the tool reports."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -44,6 +45,11 @@ def reconcile(
                     shown=True,
                 )
             )
+        if math.isnan(one.value):
+            notes.append(
+                Note(f"{Path(one.source).name} reports no number as {one.metric}", shown=True)
+            )
+            continue
         if abs(mean - one.value) <= TOLERANCE:
             agreed += 1
             continue

@@ -67,9 +67,10 @@ def _object(path: Path, start: str) -> Sniffed | None:
     seen = f"JSON with {', '.join(keys[:6])}"
     record = _first_record(start)
     if record is not None:
-        if {"doc_id", "doc"} <= names or {"doc_id", "filtered_resps"} <= names:
+        if is_lm_eval(names):
             return Sniffed(path, "lm_eval", "samples", seen)
-        if {"evaluation_id", "sample_id", "evaluation"} <= names:
+        # What follows the keys of a long record may lie beyond what is looked at.
+        if {"evaluation_id", "sample_id"} <= names and names & {"model_id", "evaluation"}:
             return Sniffed(path, "every_eval_ever", "samples", seen)
         if {"subject_id", "responses"} <= names:
             return Sniffed(path, "responses", "responses", seen)
@@ -85,11 +86,21 @@ def _object(path: Path, start: str) -> Sniffed | None:
     if "resolved" in names and names <= {"resolved", "no_generation", "no_logs"} | _EXTRA:
         return Sniffed(path, "swe_bench", "results", seen)
     if "resolved" in inner and "resolved" not in names:
-        return Sniffed(path, "swe_bench", "details", seen)
+        if "patch_exists" in inner or "patch_is_None" in inner:
+            seen = "the report of one instance; the harness sums them up in MODEL.RUN.json"
+        # SWE-bench/experiments also counts what was resolved by repository and by year.
+        elif re.search(r'"resolved"\s*:\s*(true|false)', start):
+            return Sniffed(path, "swe_bench", "details", seen)
+        return Sniffed(path, None, "", seen)
     if unread := _unread(path, keys):
         return unread
     # One object over several lines is no record of a table.
     return None if record is not None or not whole else Sniffed(path, None, "", seen)
+
+
+def is_lm_eval(names: set[str]) -> bool:
+    """Whether these are keys of a row that lm_eval wrote."""
+    return "doc_id" in names and bool(names & {"doc", "filtered_resps"})
 
 
 # Lists that some SWE-bench results files have beside `resolved`.
@@ -138,7 +149,8 @@ def top_keys(text: str) -> tuple[list[str], list[str], bool]:
     keys: list[str] = []
     inner: list[str] = []
     depth, place = 0, 0
-    token = re.compile(r'"((?:[^"\\]|\\.)*)"(\s*:)?|[{}\[\]]')
+    # A string that is cut off ends the text: what is in it must not be taken for keys.
+    token = re.compile(r'"([^"\\]*+(?:\\.[^"\\]*+)*+)(?:"(\s*:)?|\\?\Z)|[{}\[\]]', re.DOTALL)
     first_inner = True
     for match in token.finditer(text):
         mark = match.group(0)
@@ -166,6 +178,8 @@ def _table(path: Path, head: bytes, options: ReadOptions) -> Sniffed:
             raise
         return Sniffed(path, None, "", "neither JSON nor a table")
     seen = f"columns {', '.join(names[:8])}{' ...' if len(names) > 8 else ''}"
+    if is_lm_eval(set(names)):
+        return Sniffed(path, "lm_eval", "samples", seen)
     if not names or (len(names) < 2 and not options.columns):
         return Sniffed(path, None, "", seen if names else "no columns")
     if unread := _unread(path, names):

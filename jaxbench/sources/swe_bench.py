@@ -1,8 +1,8 @@
 """SWE-bench: reports of the harness, and the files of SWE-bench/experiments.
 
-A report (`MODEL.RUN.json`) lists ids by outcome. `results/results.json` of a submission lists what
-was resolved and leaves out what was not, so it needs the list of all items (`items=`).
-`per_instance_details.json` has one entry per instance.
+A report (`MODEL.RUN.json`, or `RUN/results.json` of newer harnesses) lists ids by outcome.
+`results/results.json` of a submission lists what was resolved and leaves out what was not, so it
+needs the list of all items (`items=`). `per_instance_details.json` has one entry per instance.
 """
 
 from collections.abc import Sequence
@@ -15,16 +15,20 @@ from jaxbench.errors import BadRequest, some
 from jaxbench.options import ReadOptions
 from jaxbench.sources.files import read_json
 from jaxbench.sources.item_tables import INSTANCE
-from jaxbench.sources.outcomes import Aggregate, Note, Outcomes
+from jaxbench.sources.outcomes import Note, Outcomes
 from jaxbench.sources.sniff import Sniffed
 
 # Lists of a report that mean a failure of the model, and those that mean no verdict on it.
 FAILED = ("unresolved_ids", "error_ids", "empty_patch_ids")
-NO_VERDICT = ("incomplete_ids", "infra_failure_ids", "ambiguous_failure_ids")
+NO_VERDICT = ("incomplete_ids",)
+# Failures that may not be the model's: a failed instance of these lists has no verdict either.
+DOUBTFUL = ("infra_failure_ids", "ambiguous_failure_ids")
 COUNTS = {
     "resolved_ids": "resolved_instances", "unresolved_ids": "unresolved_instances",
     "error_ids": "error_instances", "empty_patch_ids": "empty_patch_instances",
     "submitted_ids": "submitted_instances", "completed_ids": "completed_instances",
+    "infra_failure_ids": "infra_failure_instances",
+    "ambiguous_failure_ids": "ambiguous_failure_instances",
 }  # fmt: skip
 
 
@@ -39,21 +43,16 @@ def read_swe_bench(files: Sequence[Sniffed], options: ReadOptions) -> Outcomes:
     """
     rows: list[dict[str, object]] = []
     absent: dict[str, float] = {}
-    aggregates: list[Aggregate] = []
     notes: list[Note] = []
-    for file in files:
-        content = read_json(file.path)
-        if not isinstance(content, dict):
-            raise BadRequest(f"{file.path}: expected a JSON object")
-        model, run = _names(file)
-        if file.part == "report":
-            scores, told = _report(file.path, content)
-            notes += told
-        elif file.part == "results":
-            scores = _results(file.path, content)
+    read = [(file, *_names(file), _scores(file, notes)) for file in files]
+    detailed = {model: scores for file, model, _, scores in read if file.part == "details"}
+    for file, model, run, scores in read:
+        if file.part == "results":
+            if model in detailed:
+                # A submission with both says the same twice, and the details say it of all.
+                _check_same(file.path, scores, detailed[model])
+                continue
             absent[model] = 0.0
-        else:
-            scores = _details(file.path, content)
         rows += [
             {"model": model, "item_id": item, "task": repository_or_all(item), "epoch": run,
              "score": score, "file": str(file.path)}
@@ -62,8 +61,29 @@ def read_swe_bench(files: Sequence[Sniffed], options: ReadOptions) -> Outcomes:
     if not rows:
         raise BadRequest(f"{files[0].path} lists no instance")
     return Outcomes(
-        pd.DataFrame(rows), absent=absent, aggregates=tuple(aggregates), notes=tuple(notes)
+        pd.DataFrame(rows), absent=absent, task_of=repository_or_all, notes=tuple(notes)
     )
+
+
+def _scores(file: Sniffed, notes: list[Note]) -> dict[str, float]:
+    content = read_json(file.path)
+    if not isinstance(content, dict):
+        raise BadRequest(f"{file.path}: expected a JSON object")
+    if file.part == "report":
+        scores, told = _report(file.path, content)
+        notes += told
+        return scores
+    return (_results if file.part == "results" else _details)(file.path, content)
+
+
+def _check_same(path: Path, results: dict[str, float], details: dict[str, float]) -> None:
+    differ = {i for i, s in results.items() if details.get(i) != s}
+    differ |= {i for i, s in details.items() if s and results.get(i) != 1}
+    if differ:
+        raise BadRequest(
+            f"{path} and the per_instance_details.json of the same submission disagree on "
+            f"{some(sorted(differ))}"
+        )
 
 
 def repository_or_all(instance: str) -> str:
@@ -75,31 +95,33 @@ def repository_or_all(instance: str) -> str:
 def _names(file: Sniffed) -> tuple[str, str]:
     """The model (or submission) and the run of a file."""
     path = file.path.resolve()
-    if file.part == "report":
-        model, dot, run = file.path.stem.rpartition(".")
-        return (model, run) if dot else (run, "")
-    # SWE-bench/experiments: SUBMISSION/results/results.json, SUBMISSION/per_instance_details.json.
-    if path.stem not in ("results", "per_instance_details"):
-        return path.stem, ""
-    folder = path.parent.parent if path.parent.name == "results" else path.parent
-    return folder.name, ""
+    stem = file.path.stem
+    if stem in ("results", "per_instance_details"):
+        # SUBMISSION/results/results.json, SUBMISSION/per_instance_details.json, RUN/results.json.
+        folder = path.parent.parent if path.parent.name == "results" else path.parent
+        return folder.name, ""
+    model, dot, run = stem.rpartition(".")
+    return (model, run) if dot and file.part == "report" else (stem, "")
 
 
 def _report(path: Path, content: dict[str, Any]) -> tuple[dict[str, float], list[Note]]:
     scores: dict[str, float] = {}
     for key in ("resolved_ids", *FAILED, *NO_VERDICT):
-        ids = _ids(path, content, key)
-        counted = content.get(COUNTS.get(key, ""))
-        if isinstance(counted, int) and counted != len(ids):
-            raise BadRequest(f"{path}: {COUNTS[key]} is {counted}, but {key} holds {len(ids)} ids")
+        ids = _counted(path, content, key)
         score = 1.0 if key == "resolved_ids" else 0.0 if key in FAILED else float("nan")
         for item in ids:
             if item in scores:
                 raise BadRequest(f"{path}: {item} stands under two outcomes, one of them {key}")
             scores[item] = score
+    doubtful = {key: ids for key in DOUBTFUL if (ids := _counted(path, content, key))}
+    for key, ids in doubtful.items():
+        if right := [item for item in ids if scores.get(item) == 1]:
+            raise BadRequest(f"{path}: {some(right)} stand under resolved_ids and {key}")
+        scores.update(dict.fromkeys(ids, float("nan")))
     # Submitted, and under no outcome: no verdict.
-    for item in _ids(path, content, "submitted_ids"):
-        scores.setdefault(item, float("nan"))
+    for key in ("submitted_ids", "completed_ids"):
+        for item in _counted(path, content, key):
+            scores.setdefault(item, float("nan"))
     total = content.get("total_instances")
     notes = []
     if isinstance(total, int) and total > len(scores):
@@ -107,10 +129,9 @@ def _report(path: Path, content: dict[str, Any]) -> tuple[dict[str, float], list
             Note(f"{path.name} names {len(scores)} of {total} instances; the others are missing",
                  shown=True)
         )  # fmt: skip
-    if stray := [k for k in NO_VERDICT[1:] if content.get(k)]:
-        notes.append(
-            Note(f"{path.name}: instances of {' and '.join(stray)} count as missing", shown=True)
-        )
+    if doubtful:
+        told = f"{path.name}: instances of {' and '.join(doubtful)} count as missing"
+        notes.append(Note(told, shown=True))
     return scores, notes
 
 
@@ -132,6 +153,15 @@ def _details(path: Path, content: dict[str, Any]) -> dict[str, float]:
             raise BadRequest(f"{path}: {item} has no `resolved` that is true or false")
         scores[item] = float(resolved)
     return scores
+
+
+def _counted(path: Path, content: dict[str, Any], key: str) -> list[str]:
+    """The ids of a list, as many as the report counts."""
+    ids, counted = _ids(path, content, key), content.get(COUNTS.get(key, ""))
+    # A report with counts only would be a report without failures.
+    if isinstance(counted, int) and counted != len(ids):
+        raise BadRequest(f"{path}: {COUNTS[key]} is {counted}, but {key} holds {len(ids)} ids")
+    return ids
 
 
 def _ids(path: Path, content: dict[str, Any], key: str) -> list[str]:

@@ -1,10 +1,13 @@
 """Benchmarks as files: the native pair, and Every Eval Ever. What is written reads back equal."""
 
+import contextlib
 import hashlib
 import json
+import os
 import re
+import shutil
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -24,19 +27,50 @@ def write(benchmark: Benchmark, folder: str | Path, format: str = "native") -> P
     **Arguments:** `format`: `native` (`items.parquet` and `scores.parquet`) or `every_eval_ever`
     (per model an aggregate and a samples file, schema 0.3.0).
 
-    **Errors:** `BadRequest` for another format, or a folder that is there and not empty.
+    What is written is complete: where something fails, there is no folder.
+
+    **Errors:** `BadRequest` for another format, a folder that is there and not empty, or where
+    nothing can be written.
     """
     if format not in WRITERS:
         raise unknown("format", format, WRITERS)
     target = Path(folder)
     try:
-        if target.exists() and (not target.is_dir() or any(target.iterdir())):
-            raise BadRequest(f"{folder} is there already; name a new folder")
-        target.mkdir(parents=True, exist_ok=True)
-        WRITERS[format](benchmark, target)
+        _check_free(target)
+        with _complete_or_absent(target) as scratch:
+            WRITERS[format](benchmark, scratch)
     except OSError as error:
         raise BadRequest(f"{folder}: {(error.strerror or str(error)).lower()}") from None
+    except (UnicodeEncodeError, pa.ArrowException) as error:
+        raise BadRequest(f"{folder}: a name cannot be written as UTF-8: {error}") from None
     return target
+
+
+def _check_free(target: Path) -> None:
+    if Path.cwd().is_relative_to(target.resolve()):
+        raise BadRequest(f"{target} is the current folder or above it; name a new folder")
+    if target.is_symlink() or (target.exists() and (not target.is_dir() or any(target.iterdir()))):
+        raise BadRequest(f"{target} is there already; name a new folder")
+
+
+@contextlib.contextmanager
+def _complete_or_absent(target: Path) -> Iterator[Path]:
+    """A folder beside `target` that becomes it when the block ends well, and vanishes if not."""
+    made = [parent for parent in target.absolute().parents if not parent.exists()]
+    scratch = target.absolute().with_name(f".{target.name[:80]}-{os.getpid()}.partial")
+    try:
+        scratch.mkdir(parents=True)
+        yield scratch
+        if target.is_dir():
+            # Empty, as was checked; some systems do not rename onto it.
+            target.rmdir()
+        scratch.rename(target)
+    except BaseException:
+        shutil.rmtree(scratch, ignore_errors=True)
+        for parent in made:
+            with contextlib.suppress(OSError):
+                parent.rmdir()
+        raise
 
 
 def _native(benchmark: Benchmark, folder: Path) -> None:
@@ -64,15 +98,19 @@ def _native(benchmark: Benchmark, folder: Path) -> None:
 
 
 def _every_eval_ever(benchmark: Benchmark, folder: Path) -> None:
+    digest, tasks = benchmark.digest(), benchmark.item_tasks
     for row, model in enumerate(benchmark.models):
         developer, _, short = model.rpartition("/")
         where = folder / _slug(developer or "unknown") / _slug(short)
         where.mkdir(parents=True, exist_ok=True)
         # The same outcomes get the same names of files.
-        stem = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{benchmark.digest()}/{model}"))
+        stem = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{digest}/{model}"))
         evaluation = f"{benchmark.name}/{model}/{stem}"
         lines = "".join(
-            json.dumps(_sample(benchmark, row, column, evaluation), ensure_ascii=False) + "\n"
+            json.dumps(
+                _sample(benchmark, row, column, tasks[column], evaluation), ensure_ascii=False
+            )
+            + "\n"
             for column in range(len(benchmark.items))
         ).encode()
         samples = where / f"{stem}_samples.jsonl"
@@ -86,12 +124,13 @@ def _every_eval_ever(benchmark: Benchmark, folder: Path) -> None:
             "total_rows": len(benchmark.items),
         }
         spelled = json.dumps(aggregate, indent=2, ensure_ascii=False)
-        (where / f"{stem}.json").write_text(spelled + "\n", encoding="utf-8")
+        (where / f"{stem}.json").write_bytes(f"{spelled}\n".encode())
 
 
-def _sample(benchmark: Benchmark, row: int, column: int, evaluation: str) -> dict[str, object]:
+def _sample(
+    benchmark: Benchmark, row: int, column: int, task: str, evaluation: str
+) -> dict[str, object]:
     score = float(benchmark.counts[row, column] / benchmark.denominator)
-    task = benchmark.item_tasks[column]
     facts = {
         "prompt_hash": benchmark.prompt_hashes,
         "category": benchmark.categories,
