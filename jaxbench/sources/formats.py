@@ -13,7 +13,7 @@ from jaxbench.sources.long_table import read_long
 from jaxbench.sources.native import ITEMS, SCORES, read_pair
 from jaxbench.sources.outcomes import Note, Outcomes
 from jaxbench.sources.responses import read_response_files
-from jaxbench.sources.sniff import SUFFIXES, Sniffed, describe, sniff
+from jaxbench.sources.sniff import SUFFIXES, UNSCORED, Sniffed, describe, sniff
 from jaxbench.sources.swe_bench import read_swe_bench
 from jaxbench.sources.wide_table import read_wide
 
@@ -86,6 +86,8 @@ def _single(path: Path, options: ReadOptions) -> Sniffed:
     wanted = options.format
     if wanted in ("long", "wide") and found.format in (None, "long", "wide"):
         return Sniffed(path, wanted, "table", found.seen)
+    if found.part == UNSCORED and wanted is None:
+        return Sniffed(path, "long", "table", found.seen)
     if found.format is None:
         raise BadRequest(f"{path} is none of the formats that are read ({found.seen}): {_known()}")
     if wanted not in (None, found.format):

@@ -74,14 +74,18 @@ def score_column(
             row = int(np.argmax(codes == code))
             hint = "; write decimals with a point" if "," in str(word) else ""
             raise BadRequest(
-                f"{place(row)}: {column} {str(word)[:40]!r} is no score; expected a number, "
+                f"{place(row)}: {column[:40]} {str(word)[:40]!r} is no score; expected a number, "
                 f"true/false, or a verdict such as C, I, P or N{hint}"
             )
     percent = [isinstance(word, str) and word.strip().endswith("%") for word in spelled]
     if any(percent) and not all(
         p or np.isnan(r) for p, r in zip(percent, read, strict=True) if r is not None
     ):
-        raise BadRequest(f"{column}: some scores are written with % and some without")
+        row = int(np.argmax(~np.array(percent)[codes]))
+        raise BadRequest(
+            f"{place(row)}: {column[:40]} {str(spelled[codes[row]])[:40]!r} is written without %, "
+            "others with"
+        )
     return np.array(read, dtype=np.float64)[codes], any(percent)
 
 
