@@ -144,6 +144,8 @@ def _keyed(
                     )
                 first = pairs.set_index("item_id")["task"]
                 known = items["item_id"].map(first.astype(object))
+                if first.nunique() == 1:
+                    known = known.fillna(first.iloc[0])
                 items["task"] = known
                 if known.isna().any():
                     lack = items["item_id"][known.isna()].tolist()
@@ -239,10 +241,11 @@ def _check_repeats(
     if not where and not told and not _one_each(rows, cell, "prompt_hash"):
         where = " (of different prompts)"
     epoch = f" in epoch {rows['epoch'].iloc[first]}" if told else ""
+    tasks = "; files of several tasks need a column task" if len(files) > 1 else ""
     raise BadRequest(
         f"model {models[m]!r} has {len(same)} scores for item {items['item_id'].iloc[i]!r}{epoch}"
         f"{where}, expected one; if they are repeats, name the column that tells them apart with "
-        "columns={epoch:NAME}"
+        f"columns={{epoch:NAME}}{tasks}"
     )
 
 

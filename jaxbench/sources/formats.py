@@ -104,13 +104,15 @@ def _folder(path: Path, options: ReadOptions) -> tuple[list[Sniffed], list[Sniff
         if options.format == "native" or any(p.exists() for p in pair):
             return [Sniffed(pair[0], "native", "pair", "a native pair")], []
     found, unread = [], []
+    broken: dict[Path, BadRequest] = {}
     for file in _results_in(path):
         try:
             sniffed = sniff(file, options)
-        except BadRequest:
+        except BadRequest as refusal:
             # Of one file alone this would be the answer; here it may be any file of the user's.
             if options.format or file.suffix in (".eval", ".parquet", ".pq"):
                 raise
+            broken[file] = refusal
             sniffed = Sniffed(file, None, "", "cannot be read")
         if options.format in ("long", "wide") and sniffed.format in ("long", "wide"):
             sniffed = Sniffed(file, options.format, "table", sniffed.seen)
@@ -130,7 +132,12 @@ def _folder(path: Path, options: ReadOptions) -> tuple[list[Sniffed], list[Sniff
         raise BadRequest(f"{path} holds several formats ({counted}); choose one with format=")
     if not by_format:
         raise BadRequest(f"{path}: {_seen(found, unread)}; {_known()}")
-    return next(iter(by_format.values())), unread
+    files = next(iter(by_format.values()))
+    for file, refusal in broken.items():
+        # Among its likes it is one of the results, cut off: to go on without would lose a model.
+        if file.stat().st_size and file.suffix in {f.path.suffix for f in files}:
+            raise refusal
+    return files, unread
 
 
 def _results_in(folder: Path) -> list[Path]:

@@ -86,13 +86,16 @@ def read_long(files: Sequence[Path], options: ReadOptions) -> Outcomes:
 def _model_names(files: Sequence[Path]) -> list[str]:
     """What a model is called whose file does not say: after the file, else the folder."""
     stems = [path.stem for path in files]
-    folders = [path.parent.name for path in files]
     if len(set(stems)) == len(files):
         return stems
-    # results of each model in a folder of its own
-    if len(set(folders)) == len(files):
-        return folders
-    return [f"{folder}/{stem}" for folder, stem in zip(folders, stems, strict=True)]
+    # Every model's results lie in a folder of its own: what differs of the paths is the name.
+    paths = [path.with_suffix("").parts for path in files]
+    if len({len(parts) for parts in paths}) > 1:
+        shortest = zip(*paths, strict=False)
+        common = next((n for n, column in enumerate(shortest) if len(set(column)) > 1), 0)
+        return ["/".join(parts[common:]) for parts in paths]
+    differ = [len(set(column)) > 1 for column in zip(*paths, strict=True)]
+    return ["/".join(p for p, d in zip(parts, differ, strict=True) if d) for parts in paths]
 
 
 def _percent(parts: Sequence[_Part]) -> bool:
@@ -138,7 +141,7 @@ def _read_one(path: Path, model: str, options: ReadOptions) -> _Part:
     if told := guessed(roles, options.columns):
         notes.append(Note(f"columns were guessed: {told}", shown=True))
     scores, percent = score_column(rows.table[score], rows.place, score)
-    if "percent" in spelled(score) or spelled(score).endswith("_pct"):
+    if "percent" in spelled(score) or "%" in score or spelled(score).endswith("_pct"):
         notes.append(Note(f"column {score!r} holds percent"))
         percent = True
     return _Part(rows, pa.table(made), scores, percent, {spelled(n): n for n in named}, notes)
@@ -163,7 +166,8 @@ def _columns(rows: Rows, roles: dict[str, str]) -> dict[str, pa.ChunkedArray | p
 def _one_hash(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
     """The hash of the prompts' text where every item has a text, else the table's own hash."""
     if "text_hash" not in frame:
-        return frame, []
+        of_table = "prompt_hash" in frame and frame["prompt_hash"].notna().any()
+        return frame, [Note("hashes of prompts are those of the table")] if of_table else []
     keys = [frame[k].astype(str) for k in ("task", "item_id") if k in frame]
     if frame["text_hash"].notna().groupby(keys).any().all():
         frame["prompt_hash"] = frame["text_hash"]

@@ -7,9 +7,9 @@ from jaxbench.errors import BadRequest, some
 from jaxbench.sources.outcomes import Note
 
 # Rows of the table that a refusal shows.
-MOST_SHOWN = 10
+MOST_SHOWN = 8
 # Characters of a name; the command line shows some 1200 in all.
-_WIDEST = 28
+_WIDEST = 24
 
 
 def keep_complete(

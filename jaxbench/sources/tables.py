@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from jaxbench.errors import BadRequest
 from jaxbench.sources.files import HEAD, json_lines, read_bytes, read_json, read_text, start_of
 
-PARQUET = b"PAR1"
+PARQUET, GZIP = b"PAR1", b"\x1f\x8b"
 # How columns without a name are called, with their number.
 UNNAMED = "unnamed column"
 DELIMITERS = ",;\t|"
@@ -34,7 +34,9 @@ def column_names(path: Path, head: bytes) -> list[str]:
         return _keys(_first_of_list(text.lstrip()) or read_json(path))
     if text.lstrip()[:1] == "{":
         return _keys([record for _, record in zip(range(100), _records(path), strict=False)])
-    return _header(path, text)[0]
+    if head.startswith(GZIP):
+        raise BadRequest(f"{path} is compressed; unpack it first")
+    return _header(path, head)[0]
 
 
 def read_table(path: Path, columns: list[str]) -> pa.Table:
@@ -56,7 +58,7 @@ def read_table(path: Path, columns: list[str]) -> pa.Table:
         return _from_records(path, enumerate(read_json(path), start=1), columns)
     if start == "{":
         return _from_records(path, json_lines(path), columns)
-    return _read_csv(path, columns)
+    return _read_csv(path, head, columns)
 
 
 def place_in(path: Path, rows: int) -> Callable[[int], str]:
@@ -96,14 +98,19 @@ def _refuse_twice(path: Path, names: list[str]) -> None:
         raise BadRequest(f"{path}: column {twice[0]!r} stands more than once")
 
 
-def _header(path: Path, text: str) -> tuple[list[str], str]:
+def _header(path: Path, head: bytes) -> tuple[list[str], str]:
     """The column names of delimited text, and the delimiter: the one that cuts most."""
-    if "\0" in text:
-        raise BadRequest(f"{path} holds zero bytes: neither Parquet nor text saved as UTF-8")
-    text = text.lstrip("\r\n")
-    # The header may hold quoted delimiters and line breaks.
-    bare = re.split(r"[\r\n]", re.sub(r'"(?:[^"]|"")*"', "", text), maxsplit=1)[0]
-    delimiter = max(DELIMITERS, key=bare.count)
+    while True:
+        text = start_of(head).lstrip("\r\n")
+        if "\0" in text:
+            raise BadRequest(f"{path} holds zero bytes: neither Parquet nor text saved as UTF-8")
+        # The header may hold quoted delimiters and line breaks.
+        bare = re.split(r"[\r\n]", re.sub(r'"(?:[^"]|"")*"', "", text), maxsplit=1)
+        if len(bare) > 1 or len(more := read_bytes(path, 8 * len(head))) <= len(head):
+            break
+        # Thousands of columns.
+        head = more
+    delimiter = max(DELIMITERS, key=bare[0].count)
     try:
         names = next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), [])
     except csv.Error as error:
@@ -111,9 +118,9 @@ def _header(path: Path, text: str) -> tuple[list[str], str]:
     return [name.strip() or f"{UNNAMED} {n}" for n, name in enumerate(names, start=1)], delimiter
 
 
-def _read_csv(path: Path, columns: list[str]) -> pa.Table:
+def _read_csv(path: Path, head: bytes, columns: list[str]) -> pa.Table:
     text = read_text(path).lstrip("\r\n")
-    names, delimiter = _header(path, text[:HEAD])
+    names, delimiter = _header(path, head)
     _refuse_twice(path, names)
     # A header alone needs its line end to be told from a row.
     data = (text if text.endswith("\n") else text + "\n").encode()
