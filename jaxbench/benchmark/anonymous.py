@@ -19,8 +19,10 @@ def anonymous(benchmark: Benchmark) -> Benchmark:
     salt = benchmark.digest()
     names = (*benchmark.models, *benchmark.items)
     # A short name or a number stands in sentences that do not name anybody; quoted, it does.
-    quoted = [repr(name) if len(name) < 3 or name.isdecimal() else name for name in names]
-    named = re.compile(r"(?<!\w)(" + "|".join(map(re.escape, quoted)) + r")(?!\w)")
+    spelled = {repr(n) if len(n) < 3 or n.isdecimal() else n for n in names}
+    # Sentences quote names, and a quoted name has its odd characters escaped.
+    spelled |= {repr(name) for name in names}
+    named = re.compile(r"(?<!\w)(" + "|".join(map(re.escape, sorted(spelled))) + r")(?!\w)")
     said = tuple(note for note in benchmark.provenance if not named.search(note))
     if len(said) < len(benchmark.provenance):
         said = (*said, f"{len(benchmark.provenance) - len(said)} notes that hold names left out")

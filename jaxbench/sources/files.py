@@ -27,7 +27,7 @@ def read_bytes(path: Path, most: int = -1) -> bytes:
         raise BadRequest(f"{path} is missing") from None
     except OSError as error:
         raise BadRequest(f"{path} cannot be read: {(error.strerror or '').lower()}") from None
-    if not data.strip():
+    if not data.strip() or data in _MARKS:
         raise BadRequest(f"{path} is empty")
     return data
 

@@ -11,7 +11,7 @@ from jaxbench.errors import BadRequest
 from jaxbench.options import ReadOptions
 from jaxbench.sources import tables
 from jaxbench.sources.choosing import listed
-from jaxbench.sources.files import HEAD, encoding_of, read_bytes
+from jaxbench.sources.files import HEAD, encoding_of, read_bytes, read_json
 from jaxbench.sources.roles import find_roles, score_candidates, spelled
 from jaxbench.sources.wide_table import MODEL_NAMES, orientation
 
@@ -68,8 +68,6 @@ def _object(path: Path, start: str) -> Sniffed | None:
     keys, inner, whole = top_keys(start)
     names = set(keys)
     seen = f"JSON with {listed(keys)}"
-    if len(start) < HEAD // 4 and start.count("{") > start.count("}"):
-        seen += ", not closed: is the file cut off?"
     record = _first_record(start)
     if record is not None:
         if {"doc_id", "doc"} <= names or {"doc_id", "filtered_resps"} <= names:
@@ -93,6 +91,9 @@ def _object(path: Path, start: str) -> Sniffed | None:
         return Sniffed(path, "swe_bench", "details", seen)
     if unread := _unread(path, keys):
         return unread
+    # A file that is seen as a whole can be told to be cut off.
+    if record is None and whole and len(start) < HEAD // 4:
+        read_json(path)
     # One object over several lines is no record of a table.
     return None if record is not None or not whole else Sniffed(path, None, "", seen)
 

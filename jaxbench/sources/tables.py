@@ -183,9 +183,8 @@ def _records(path: Path):
 def _keys(records: Any) -> list[str]:
     keys: dict[str, None] = {}
     for record in records[:100] if isinstance(records, list) else []:
-        if not isinstance(record, dict):
-            return []
-        keys.update(dict.fromkeys(record))
+        # What is no record is told with its number when all are read.
+        keys.update(dict.fromkeys(record if isinstance(record, dict) else ()))
     return list(keys)
 
 

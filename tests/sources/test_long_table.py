@@ -102,7 +102,7 @@ def test_quoted_line_breaks_and_delimiters(tmp_path):
 
 
 def test_ids_that_look_like_numbers_are_text(tmp_path):
-    ids = ["007", "1.0", "1", "1e3", "0x1", "NA", "nan", "true", "-0", "１"]
+    ids = ["007", "1.0", "1", "1e3", "0x1", "NA", "nan", "true", "-0", "\uff11"]
     text = lines("model,item_id,score", *(f"a,{i},1" for i in ids))
     assert jaxbench.read(put(tmp_path / "x.csv", text)).items == tuple(sorted(ids))
 
