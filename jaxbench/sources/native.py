@@ -9,6 +9,7 @@ has to be chosen. Row order means nothing; ids are text.
 """
 
 import difflib
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -157,7 +158,7 @@ def _table(path: Path, required: tuple[str, ...], optional: tuple[str, ...]) -> 
         if path.exists() and not path.is_file():
             raise BadRequest(f"{path} is not a regular file; expected Parquet")
         schema = pq.read_schema(path)
-        twice = sorted({c for c in schema.names if schema.names.count(c) > 1})
+        twice = sorted(name for name, times in Counter(schema.names).items() if times > 1)
         if twice:
             raise BadRequest(f"{path}: column {twice[0]!r} stands more than once")
         names = [c for c in (*required, *optional) if c in schema.names]

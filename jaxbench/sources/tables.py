@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -94,7 +95,7 @@ def _not_parquet(path: Path, error: Exception) -> BadRequest:
 
 
 def _refuse_twice(path: Path, names: list[str]) -> None:
-    if twice := sorted({name for name in names if names.count(name) > 1}):
+    if twice := sorted(name for name, times in Counter(names).items() if times > 1):
         raise BadRequest(f"{path}: column {twice[0]!r} stands more than once")
 
 

@@ -1,10 +1,11 @@
 """Wide matrices: a row per item and a column per model, or the other way round."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from jaxbench.errors import BadRequest, nearest
 from jaxbench.options import ReadOptions
@@ -79,12 +80,12 @@ def read_wide(files: Sequence[Path], options: ReadOptions) -> Outcomes:
     if again.any():
         row = int(np.argmax(again))
         raise BadRequest(f"{rows.place(row)}: {key} {ids[row]!r} stands more than once")
-    matrix, percent = _matrix(rows, others)
 
     def place(cell: int) -> str:
         column, row = divmod(cell, len(ids))
-        return f"{rows.place(row)}, column {others[column]!r}"
+        return f"{rows.place(row)}, column {others[column][:40]!r}"
 
+    matrix, percent = _matrix(rows, others, place)
     scores, note = as_fractions(matrix.ravel(), place, max_score=options.max_score, percent=percent)
     across = "model" if role == "item_id" else "item_id"
     long = pd.DataFrame({c: np.tile(by_row[c].to_numpy(), len(others)) for c in by_row})
@@ -97,15 +98,30 @@ def read_wide(files: Sequence[Path], options: ReadOptions) -> Outcomes:
     return Outcomes(long, notes=tuple(notes))
 
 
-def _matrix(rows: Rows, columns: Sequence[str]) -> tuple[np.ndarray, bool]:
+def _matrix(
+    rows: Rows, columns: Sequence[str], place: Callable[[int], str]
+) -> tuple[np.ndarray, bool]:
     """Scores by column and row, and whether all are written with a % sign."""
     matrix = np.empty((len(columns), rows.table.num_rows))
-    signs: dict[bool, str] = {}
+    # Columns of one type are read as one: there can be thousands.
+    kinds: dict[str, list[int]] = {}
     for c, name in enumerate(columns):
-        matrix[c], percent = score_column(rows.table[name], rows.place, name)
+        kinds.setdefault(str(rows.table[name].type), []).append(c)
+    signs: dict[bool, str] = {}
+    for group in kinds.values():
+        chunks = [chunk for c in group for chunk in rows.table[columns[c]].chunks]
+
+        def of_group(cell: int, group: list[int] = group) -> str:
+            column, row = divmod(cell, matrix.shape[1])
+            return place(group[column] * matrix.shape[1] + row)
+
+        found, percent = score_column(
+            pa.chunked_array(chunks, type=rows.table[columns[group[0]]].type), of_group, "score"
+        )
+        matrix[group] = found.reshape(len(group), -1)
         # Nothing and 0 are what they are, with a sign or without.
-        if np.nan_to_num(matrix[c]).any():
-            signs.setdefault(percent, name)
+        if np.nan_to_num(found).any():
+            signs.setdefault(percent, columns[group[0]])
     if len(signs) == 2:
         raise BadRequest(
             f"{rows.path}: scores are written with % in column {signs[True]!r} and without in "

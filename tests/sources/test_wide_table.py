@@ -111,9 +111,9 @@ def test_the_id_may_have_another_name(tmp_path):
     [
         (lines("item_id,a,b", "1,1,0", "1,0,1"), ("row 2", "'1'", "more than once")),
         (lines("item_id,a,b", "1,1,0", ",0,1"), ("row 2", "empty item_id")),
-        (lines("item_id,a,b", "1,1,0", "2,x,1"), ("row 2", "'x'", "no score")),
+        (lines("item_id,a,b", "1,1,0", "2,1,x"), ("row 2, column 'b'", "'x'", "no score")),
         (lines("item_id,a,b", "1,1,0", "2,5,1"), ("row 2, column 'a'", "score 5", "max_score=")),
-        (lines("item_id,a,b", "1,50%,1", "2,100%,0"), ("with % in column 'a'", "'b'")),
+        (lines("item_id,a,b", "1,50%,1", "2,100%,0"), ("row 1, column 'b'", "'1'", "without %")),
         (lines("item_id,a,b,", "1,1,0,", "2,1,0,"), ("column 4 has no name",)),
         (lines("item_id,a,a", "1,1,0"), ("'a' stands more than once",)),
         (lines("item_id,a,b"), ("no rows",)),
@@ -121,6 +121,18 @@ def test_the_id_may_have_another_name(tmp_path):
 )
 def test_matrices_that_are_refused(text, words, tmp_path):
     refuse(put(tmp_path / "x.csv", text), *words)
+
+
+def test_types_that_differ_by_column(tmp_path):
+    frame = pd.DataFrame(
+        {"item_id": ["1", "2"], "z": ["C", "P"], "y": [0.25, 1], "x": [True, None]}
+    )
+    benchmark = jaxbench.read(put(tmp_path / "x.parquet", frame), missing="drop_items")
+    assert scores(benchmark) == {"x": {"1": 1}, "y": {"1": 0.25}, "z": {"1": 1}}
+    mixed = frame.assign(z=["50%", "1%"])
+    refuse(put(tmp_path / "y.parquet", mixed), "with % in column 'z'", "without in 'y'")
+    odd = frame.assign(w=["I", "odd"])
+    refuse(put(tmp_path / "z.parquet", odd), "row 2, column 'w'", "'odd'")
 
 
 def test_roles_that_a_matrix_has_no_place_for(tmp_path):
