@@ -14,21 +14,30 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from jaxbench.benchmark import Benchmark as Benchmark
+    from jaxbench.card import Card as Card
     from jaxbench.errors import BadRequest as BadRequest
     from jaxbench.jobs.attack import AttackResult as AttackResult
     from jaxbench.jobs.attack import attack as attack
+    from jaxbench.jobs.describe import describe as describe
     from jaxbench.sources import load as load
     from jaxbench.sources import read as read
+    from jaxbench.sources import write as write
 
 _HOMES = {
     "AttackResult": "jaxbench.jobs.attack",
     "BadRequest": "jaxbench.errors",
     "Benchmark": "jaxbench.benchmark",
+    "Card": "jaxbench.card",
     "attack": "jaxbench.jobs.attack",
+    "describe": "jaxbench.jobs.describe",
     "load": "jaxbench.sources",
     "read": "jaxbench.sources",
+    "write": "jaxbench.sources",
 }
-__all__ = ["AttackResult", "BadRequest", "Benchmark", "__version__", "attack", "load", "read"]
+__all__ = [
+    "AttackResult", "BadRequest", "Benchmark", "Card", "__version__", "attack", "describe", "load",
+    "read", "write",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

@@ -15,6 +15,7 @@ from jaxbench.benchmark.aggregate import Chain
 from jaxbench.benchmark.container import check_prompts
 from jaxbench.benchmark.units import Units
 from jaxbench.engine import kernel
+from jaxbench.engine.profiles import public_profiles, terms
 from jaxbench.errors import BadRequest
 from jaxbench.leaderboard import Interface
 from jaxbench.options import AttackRequest
@@ -123,30 +124,20 @@ class Study:
     def profiles(self, tally: Tally, interface: str) -> attacker.PublicProfiles:
         """The released numbers of the genuine models, as the endpoint rule sees them."""
         counts = tally.board.reused.astype(np.float64)
-        tasks = interface == "task" or self.request.endpoint_view == "tasks"
-        release = tally.rules.release
-        chain = self._task_scores(tally) if self.request.endpoint_view == "tasks" else release.chain
-        seen = chain.denominators.shape[1]
-        even = (Fraction(1, seen),) * seen
-        in_categories = scoring.mean_weights(self.benchmark) if tasks else even
+        by_task = self.request.endpoint_view == "tasks"
         if self.request.scoring == "mean_win_rate":
             wins = metrics.half_wins(self._task_scores(tally)(counts))[:, :, None]
             of = 2 * len(self.benchmark.tasks) * (len(self.benchmark.models) - 1)
             overall = wins, np.array([[of]]), (Fraction(1),)
         else:
-            terms = tally.released
-            overall = (
-                np.rint(terms.chain(counts)).astype(np.int64),
-                np.asarray(terms.chain.denominators),
-                terms.weights,
-            )
-        by_category = self.request.scoring == "equal_category"
-        return attacker.PublicProfiles(
-            np.rint(chain(counts)).astype(np.int64),
-            np.asarray(chain.denominators),
-            *overall,
-            mean_weights=in_categories,
-            share_weights=in_categories if by_category else even,
+            overall = terms(tally.released, counts)
+        return public_profiles(
+            self.benchmark,
+            counts,
+            self._task_scores(tally) if by_task else tally.rules.release.chain,
+            overall,
+            tasks=by_task or interface == "task",
+            rule=self.request.scoring,
         )
 
     def ranking(

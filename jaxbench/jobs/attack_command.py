@@ -1,14 +1,10 @@
 """The command: one run directory per attack, a table and figures for people."""
 
 import json
-import os
-import sys
 import time
 from collections.abc import Mapping
-from importlib.metadata import version
 from pathlib import Path
 
-import jax
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,7 +13,6 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from jaxbench import report
-from jaxbench.errors import BadRequest
 from jaxbench.jobs.attack import (
     AttackResult,
     AttackRun,
@@ -26,12 +21,12 @@ from jaxbench.jobs.attack import (
     request_for,
 )
 from jaxbench.jobs.opening import benchmark_record, check_apart, open_benchmark, source_config
+from jaxbench.jobs.record import check_device, machine_record
 from jaxbench.jobs.run_directory import check_directory, default_directory, run_directory
 from jaxbench.options import AttackRequest
 from jaxbench.options.attack import JOB_OPTIONS, as_options
 from jaxbench.options.parse import boolean, text
 
-PACKAGES = ("jaxbench", "jax", "jaxlib", "numpy", "pandas", "equinox", "hydra-core")
 FIGURES = {"selection_loss": "selection_loss_pp", "score_gap": "score_gap_pp"}
 # Columns of trials.parquet that are not float64 (a chunk of empty ones must not change the type).
 COLUMN_TYPES = {
@@ -57,7 +52,7 @@ def run(options: Mapping[str, object], command: str, several: bool = False) -> N
     target = default_directory("attack") if out is None else Path(text("out", out))
     overwrite = boolean("overwrite", options.get("overwrite") or False)
     check_directory(target, overwrite)
-    _check_device()
+    check_device()
     benchmark = open_benchmark(options)
     check_apart(target, options)
     asked = {name: value for name, value in options.items() if name not in JOB_OPTIONS}
@@ -74,16 +69,6 @@ def run(options: Mapping[str, object], command: str, several: bool = False) -> N
     report.print_attack(console, result.summary(), _notes(result))
     # Plain: rich would turn a name like :smile: into a picture.
     print(target)
-
-
-def _check_device() -> None:
-    """Refuse a device that jax cannot find."""
-    try:
-        jax.devices()
-    except (RuntimeError, AssertionError) as error:
-        reason = (str(error).splitlines() or ["no reason given"])[0]
-        asked = os.environ.get("JAX_PLATFORMS", "")
-        raise BadRequest(f"jax finds no device (JAX_PLATFORMS={asked!r}): {reason}") from None
 
 
 def _run(attack: AttackRun, folder: Path, console: Console) -> None:
@@ -137,7 +122,6 @@ def _write(
 def _record(result: AttackResult, command: str, started: float) -> dict:
     """`run.json`: what is needed to repeat the run, and what it took."""
     benchmark, watch = result.benchmark, result.watch
-    device = jax.devices()[0]
     significant = result.first_significant_budget()
     return {
         "job": "attack",
@@ -156,10 +140,7 @@ def _record(result: AttackResult, command: str, started: float) -> dict:
             }
             for c in result.conditions
         },
-        "versions": {package: version(package) for package in PACKAGES},
-        "python": sys.version.split()[0],
-        "device": {"platform": device.platform, "kind": device.device_kind,
-                   "count": jax.device_count(), "cpus": os.cpu_count()},
+        **machine_record(),
         "seconds": {"compile": round(watch.compile, 3), "run": round(watch.run, 3),
                     "total": round(time.perf_counter() - started, 3)},
     }  # fmt: skip

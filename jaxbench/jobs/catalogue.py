@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 
+from jaxbench.options.describe import DESCRIBE
 from jaxbench.options.option import Option, check_name, help_table
 from jaxbench.options.table import ATTACK
 
@@ -53,6 +54,13 @@ JOBS = {
             text_options=frozenset(
                 {"benchmark", "score", "routing_seed", "tie_seed", "group_seed"}
             ),
+            help_note=CARD,
+        ),
+        Job(
+            name="describe",
+            summary="how finely a leaderboard ranks its models, and what first place hangs on",
+            module="jaxbench.jobs.describe_command",
+            options=DESCRIBE,
             help_note=CARD,
         ),
         Job(

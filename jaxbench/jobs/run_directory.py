@@ -14,7 +14,7 @@ from jaxbench.jobs import unfinished
 
 RECORD = "run.json"
 # What a run is made of.
-FILES = {RECORD, "config.yaml", "summary.csv", "trials.parquet", "report.html"}
+FILES = {RECORD, "config.yaml", "card.json", "summary.csv", "trials.parquet", "report.html"}
 FIGURES = {".svg", ".png"}
 
 

@@ -12,6 +12,7 @@ from jaxbench.stats.cluster import resampled_cluster_means as resampled_cluster_
 from jaxbench.stats.cluster import resampled_ratios as resampled_ratios
 from jaxbench.stats.cluster import resampled_statistic as resampled_statistic
 from jaxbench.stats.cluster import resampled_sums as resampled_sums
+from jaxbench.stats.holm import holm as holm
 from jaxbench.stats.intervals import basic_interval as basic_interval
 from jaxbench.stats.intervals import bca_interval as bca_interval
 from jaxbench.stats.intervals import mean_interval as mean_interval
@@ -27,5 +28,9 @@ from jaxbench.stats.rank import kendall as kendall
 from jaxbench.stats.rank import midranks as midranks
 from jaxbench.stats.rank import spearman as spearman
 from jaxbench.stats.relabel import relabellings as relabellings
+from jaxbench.stats.sign_flip import SIGN_FLIP_METHODS as SIGN_FLIP_METHODS
+from jaxbench.stats.sign_flip import SignFlip as SignFlip
+from jaxbench.stats.sign_flip import sign_flip_normal as sign_flip_normal
+from jaxbench.stats.sign_flip import sign_flip_test as sign_flip_test
 from jaxbench.stats.student import t_critical as t_critical
 from jaxbench.stats.student import t_upper_tail as t_upper_tail

@@ -9,7 +9,9 @@ import yaml
 from jaxbench.errors import BadRequest
 from jaxbench.options import AttackRequest, Protocol, resolve
 from jaxbench.options.attack import JOB_OPTIONS
+from jaxbench.options.describe import DESCRIBE
 from jaxbench.options.option import built, help_table, markdown_table
+from jaxbench.options.reading import FORMATS, SOURCE
 from jaxbench.options.table import ATTACK, BUILT, KNOWN
 
 
@@ -23,8 +25,19 @@ def test_the_request_has_a_field_for_every_option():
     assert names == {option.name for option in built(ATTACK)} - set(JOB_OPTIONS)
 
 
-def test_the_readme_shows_the_table(root):
-    assert markdown_table(ATTACK) in (root / "README.md").read_text()
+def test_the_readme_shows_the_tables(root):
+    readme = (root / "README.md").read_text()
+    own = len(SOURCE)
+    assert markdown_table(SOURCE, presets=False) in readme
+    assert markdown_table(ATTACK[own:]) in readme
+    assert markdown_table(DESCRIBE[own:], presets=False) in readme
+    assert ATTACK[:own] == DESCRIBE[:own] == SOURCE
+
+
+def test_the_readme_shows_every_format(root):
+    readme = (root / "README.md").read_text()
+    for name in FORMATS:
+        assert f"| `{name}` |" in readme
 
 
 def test_help_names_every_option():
