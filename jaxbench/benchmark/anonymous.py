@@ -17,14 +17,19 @@ def anonymous(benchmark: Benchmark) -> Benchmark:
     the provenance that hold a name are left out.
     """
     salt = benchmark.digest()
-    named = re.compile(
-        r"(?<!\w)(" + "|".join(map(re.escape, (*benchmark.models, *benchmark.items))) + r")(?!\w)"
-    )
+    names = (*benchmark.models, *benchmark.items)
+    # A short name or a number stands in sentences that do not name anybody; quoted, it does.
+    spelled = {repr(n) if len(n) < 3 or n.isdecimal() else n for n in names}
+    # Sentences quote names, and a quoted name has its odd characters escaped.
+    spelled |= {repr(name) for name in names}
+    named = re.compile(r"(?<!\w)(" + "|".join(map(re.escape, sorted(spelled))) + r")(?!\w)")
     said = tuple(note for note in benchmark.provenance if not named.search(note))
     if len(said) < len(benchmark.provenance):
         said = (*said, f"{len(benchmark.provenance) - len(said)} notes that hold names left out")
     return replace(
         benchmark,
+        # A file of one model may bear its name.
+        name="benchmark" if benchmark.name in names else benchmark.name,
         provenance=said,
         models=_dealt("model", benchmark.models, salt),
         items=_dealt("item", benchmark.items, salt),

@@ -16,6 +16,8 @@ MODES = frozenset(("--run", "-r", "--multirun", "-m", "--cfg", "-c", "--info", "
                    "--shell-completion", "-sc"))  # fmt: skip
 FLAGS = WITH_VALUE | MODES | {"--hydra-help", "--resolve", "--experimental-rerun"}
 CFG_VALUES = ("job", "hydra", "all")
+# Options of text that may also be several, in brackets.
+LISTS = frozenset({"score"})
 # Path values that Hydra's grammar takes as they are.
 PLAIN = re.compile(r"[A-Za-z0-9_./\-+%*@?|]*")
 
@@ -74,7 +76,7 @@ def _as_text(job: Job, word: str, multirun: bool) -> str:
     if value[:1] in ("'", '"') or "${" in value or (multirun and "," in value):
         return word
     # A list of scores is a list; `metric,filter` without brackets is one score.
-    if key.lstrip("+") == "score" and value[:1] == "[":
+    if key.lstrip("+") in LISTS and value.startswith("[") and value.endswith("]"):
         return word
     return f"{key}={quoted(value)}"
 

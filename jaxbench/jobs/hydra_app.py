@@ -95,7 +95,10 @@ def _unreadable(arguments: Sequence[str], error: Exception) -> BadRequest:
         try:
             OverridesParser.create().parse_override(word)
         except HydraException as unread:
-            return BadRequest(f"{word} cannot be read: {_first_line(unread)}")
+            # Names of columns hold anything.
+            quote = "; write such names in quotes, as in columns={score:'acc (%)'}"
+            hint = quote if word.startswith(("columns=", "where=")) else ""
+            return BadRequest(f"{word} cannot be read: {_first_line(unread)}{hint}")
     return BadRequest(_first_line(error))
 
 

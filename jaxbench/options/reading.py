@@ -17,7 +17,8 @@ ROLES = (
     "doc_hash", "subtask", "chance",
 )  # fmt: skip
 MISSING = ("refuse", "drop_items", "drop_models", "drop_fewest")
-SHARED_PROMPTS = ("refuse", "drop", "keep")
+# A third, `keep`, is for studies that split nothing: they set it, users cannot.
+SHARED_PROMPTS = ("refuse", "drop")
 MISMATCH = ("refuse", "note")
 
 SOURCE = (
@@ -56,7 +57,7 @@ class ReadOptions:
     """How files are read; fields bear the option names.
 
     `score` is empty and `max_score` None where the files decide; `format` is None where their
-    content does.
+    content does. `shared_prompts` may also be `keep`, which no option gives.
     """
 
     format: str | None = None

@@ -35,17 +35,23 @@ def read_as(path: str | Path, options: ReadOptions) -> Benchmark:
     """`read`, with options that are checked already."""
     place = Path(path)
     try:
-        there = place.exists()
+        place.stat()
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        raise BadRequest(f"path={path}: no such file or folder") from None
     except OSError as error:
         raise BadRequest(f"path={path}: {(error.strerror or '').lower()}") from None
-    if not there:
-        raise BadRequest(f"path={path}: no such file or folder")
     universe = None
     if options.items is not None:
         universe = read_items(Path(options.items))
     resolved = place.resolve()
+    try:
+        outcomes = read_outcomes(place, options)
+    except BadRequest as refusal:
+        if str(refusal).startswith(str(place)):
+            raise
+        raise BadRequest(f"{place}: {refusal}") from None
     return assemble(
-        read_outcomes(place, options),
+        outcomes,
         options,
         name=resolved.name if place.is_dir() else resolved.stem,
         source=str(path),

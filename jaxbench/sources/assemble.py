@@ -86,6 +86,8 @@ def _assemble(
         stay, told = drop_shared(*(facts[c].tolist() for c in ("hash", "task", "item_id")))
         notes += told
         facts, scores = facts[stay], scores[:, stay]
+    if gone := set(cells.items["task"]) - set(facts["task"]):
+        notes.append(Note(f"{len(gone)} tasks have no item left: {some(sorted(gone))}", shown=True))
     benchmark = Benchmark.from_scores(
         scores,
         models=[m for m, stays in zip(cells.models, models, strict=True) if stays],
@@ -121,7 +123,12 @@ def _keyed(
     rows = rows.copy(deep=False)
     if given is not None:
         items = given.copy(deep=False)
-        if twice := items["item_id"][items["item_id"].duplicated()].unique().tolist():
+        repeated = items["item_id"].duplicated()
+        if repeated.any() and "task" in items and "task" in rows:
+            items["item_id"], rows["item_id"] = _by_task(items), _by_task(rows)
+            repeated = items["item_id"].duplicated()
+            notes.append(Note("item ids stand in several tasks: items are named TASK/ID"))
+        if twice := items["item_id"][repeated].unique().tolist():
             raise BadRequest(f"an item stands more than once in the list of items: {some(twice)}")
         place = pd.Index(items["item_id"]).get_indexer(pd.Index(rows["item_id"].astype(object)))
         if (place < 0).any():
@@ -132,10 +139,18 @@ def _keyed(
             )
         if "task" not in items:
             if "task" in rows:
-                first = rows.drop_duplicates("item_id").set_index("item_id")["task"]
+                pairs = rows[["item_id", "task"]].drop_duplicates()
+                if twice := pairs["item_id"][pairs["item_id"].duplicated()].unique().tolist():
+                    raise BadRequest(
+                        f"{len(twice)} item ids stand in several tasks ({some(map(str, twice))}); "
+                        "give a column task in the list of items"
+                    )
+                first = pairs.set_index("item_id")["task"]
                 known = items["item_id"].map(first.astype(object))
                 if task_of:
                     known = known.where(known.notna(), items["item_id"].map(task_of))
+                if first.nunique() == 1:
+                    known = known.fillna(first.iloc[0])
                 items["task"] = known
                 if known.isna().any():
                     lack = items["item_id"][known.isna()].tolist()
@@ -160,10 +175,13 @@ def _keyed(
                 "are named TASK/ID"
             )
         )
-        named = rows["task"].astype(str) + "/" + rows["item_id"].astype(str)
-        rows["item_id"] = named
+        rows["item_id"] = _by_task(rows)
         pairs = rows[["item_id", "task"]].drop_duplicates()
     return rows, pairs.astype(object).reset_index(drop=True)
+
+
+def _by_task(frame: pd.DataFrame) -> pd.Series:
+    return frame["task"].astype(str) + "/" + frame["item_id"].astype(str)
 
 
 def _cells(
@@ -176,7 +194,8 @@ def _cells(
     cell = model * shape[1] + item
     scores = rows["score"].to_numpy(dtype=np.float64)
     known = ~np.isnan(scores)
-    _check_repeats(rows, cell, known, models, items)
+    told = "epoch" in rows and bool(rows["epoch"].notna().all())
+    _check_repeats(rows, cell, told, models, items)
     weight = rows["repeats"].to_numpy(dtype=np.float64) if "repeats" in rows else np.ones(len(rows))
     size = shape[0] * shape[1]
     runs = np.bincount(cell[known], weights=weight[known], minlength=size)
@@ -194,15 +213,16 @@ def _cells(
     if "repeats" in rows or (counts > 1).any():
         low, high = int(counts.min()), int(counts.max())
         spread = str(low) if low == high else f"{low} to {high}"
-        notes.append(Note(f"each score is the mean of {spread} runs"))
+        unmarked = not told and len(rows) > len(np.unique(cell))
+        untold = ": rows of one model and item count as repeats" if unmarked else ""
+        notes.append(Note(f"each score is the mean of {spread} runs{untold}", shown=unmarked))
     return _Cells(models, items, means, present, runs.reshape(shape))
 
 
 def _check_repeats(
-    rows: pd.DataFrame, cell: np.ndarray, known: np.ndarray, models: list[str], items: pd.DataFrame
+    rows: pd.DataFrame, cell: np.ndarray, told: bool, models: list[str], items: pd.DataFrame
 ) -> None:
     """Refuse several scores of one model on one item that nothing tells apart."""
-    told = "epoch" in rows and rows["epoch"].notna().all()
     keys = pd.DataFrame(
         {"cell": cell, "epoch": rows["epoch"].astype(str)} if told else {"cell": cell}
     )
@@ -210,30 +230,36 @@ def _check_repeats(
     if not again.any():
         return
     times = np.bincount(cell)
-    if not told and len(np.unique(times[times > 0])) == 1 and _one_file_each(rows, cell):
-        # The same number of rows for every model and item: these are repeats.
+    alike = len(np.unique(times[times > 0])) == 1
+    if not told and alike and all(_one_each(rows, cell, c) for c in ("file", "prompt_hash")):
+        # The same number of rows for every model and item: these are repeats. Two logs of a
+        # model, or two prompts, are not simply that.
         return
     first = int(np.argmax(again))
     same = np.flatnonzero((keys == keys.iloc[first]).all(axis=1).to_numpy())
     files = list(dict.fromkeys(rows["file"].iloc[same].astype(str))) if "file" in rows else []
     m, i = divmod(int(cell[first]), len(items))
     # Files of one name lie in different folders.
-    short = [Path(f).name for f in files]
-    named = short if len(set(short)) == len(files) else files
-    where = f" (in {some(named)})" if len(files) > 1 else ""
+    deep = next((d for d in (1, 2) if len({Path(f).parts[-d:] for f in files}) == len(files)), 99)
+    names = [Path(*Path(f).parts[-deep:]).as_posix() for f in files]
+    where = f" (in {some(names)})" if len(files) > 1 else ""
+    if not where and not told and not _one_each(rows, cell, "prompt_hash"):
+        where = " (of different prompts)"
     epoch = f" in epoch {rows['epoch'].iloc[first]}" if told and rows["epoch"].iloc[first] else ""
     hint = "leave out all but one of these files" if len(files) > 1 else "leave out the others"
     if not told:
-        hint += "; in tables, columns={epoch:NAME} names the column that tells repeats apart"
+        hint += "; in tables, columns={epoch:NAME} names the column that tells repeats apart" + (
+            ", and files of several tasks need a column task" if len(files) > 1 else ""
+        )
     raise BadRequest(
         f"model {models[m]!r} has {len(same)} scores for item {items['item_id'].iloc[i]!r}{epoch}"
         f"{where}, expected one; {hint}"
     )
 
 
-def _one_file_each(rows: pd.DataFrame, cell: np.ndarray) -> bool:
-    """Whether no cell has rows of two files: two logs of a model are not simply repeats."""
-    if "file" not in rows:
+def _one_each(rows: pd.DataFrame, cell: np.ndarray, column: str) -> bool:
+    """Whether no cell has rows with two values in a column, if there is one."""
+    if column not in rows:
         return True
-    pairs = pd.DataFrame({"cell": cell, "file": rows["file"].astype(str)}).drop_duplicates()
+    pairs = pd.DataFrame({"cell": cell, column: rows[column].astype(str)}).drop_duplicates()
     return not pairs["cell"].duplicated().any()

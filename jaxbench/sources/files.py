@@ -27,7 +27,7 @@ def read_bytes(path: Path, most: int = -1) -> bytes:
         raise BadRequest(f"{path} is missing") from None
     except OSError as error:
         raise BadRequest(f"{path} cannot be read: {(error.strerror or '').lower()}") from None
-    if not data.strip():
+    if not data.strip() or data in _MARKS:
         raise BadRequest(f"{path} is empty")
     return data
 
@@ -37,14 +37,19 @@ def encoding_of(data: bytes) -> str:
     return next((name for mark, name in _MARKS.items() if data.startswith(mark)), "utf-8")
 
 
+def start_of(head: bytes) -> str:
+    """The first bytes of a file as text, as far as they are text, without a mark."""
+    return head.decode(encoding_of(head), errors="replace").removeprefix("\ufeff")
+
+
 def read_text(path: Path) -> str:
-    """A whole file as text.
+    """A whole file as text, without a mark.
 
     **Errors:** `BadRequest` naming the line that is not UTF-8 (or UTF-16 with a mark).
     """
     data = read_bytes(path)
     try:
-        text = data.decode(encoding_of(data))
+        text = data.decode(encoding_of(data)).removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise BadRequest(
@@ -52,7 +57,7 @@ def read_text(path: Path) -> str:
         ) from None
     if "\0" in text:
         line = text[: text.index("\0")].count("\n") + 1
-        raise BadRequest(f"{path}: line {line} holds a zero byte; expected text")
+        raise BadRequest(f"{path}: line {line} holds a zero byte; save the file as UTF-8")
     return text
 
 
@@ -62,17 +67,21 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     **Errors:** `BadRequest` naming the line that is no JSON object (the last one: the file may be
     cut off) or not UTF-8.
     """
-    encoding = encoding_of(read_bytes(path, 4))
-    number = 0
-    try:
-        with path.open(encoding=encoding, newline=None) as file:
-            for number, line in enumerate(file, start=1):
-                if line.strip():
-                    yield number, _record(path, number, line)
-    except UnicodeDecodeError:
-        raise BadRequest(
-            f"{path}: line {number + 1} or after is not UTF-8; save it as UTF-8"
-        ) from None
+    if encoding_of(read_bytes(path, HEAD)) == "utf-16":
+        for number, line in enumerate(read_text(path).splitlines(keepends=True), start=1):
+            if line.strip():
+                yield number, _record(path, number, line)
+        return
+    with path.open("rb") as file:
+        for number, raw in enumerate(file, start=1):
+            try:
+                line = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError:
+                raise BadRequest(
+                    f"{path}: line {number} is not UTF-8; save the file as UTF-8"
+                ) from None
+            if line.strip():
+                yield number, _record(path, number, line)
 
 
 def json_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -110,11 +119,14 @@ def read_json(path: Path) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        cut = "; is the file cut off?" if error.pos >= len(text.rstrip()) - 1 else ""
+        end = error.pos >= len(text.rstrip()) - 1 or error.msg.startswith("Unterminated")
+        cut = "; is the file cut off?" if end else ""
         raise BadRequest(
             f"{path}: no JSON at line {error.lineno}, column {error.colno}: {error.msg}{cut}"
         ) from None
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        raise BadRequest(f"{path}: no JSON that can be read: nested too deeply") from None
+    except ValueError as error:
         raise BadRequest(f"{path}: no JSON that can be read: {str(error)[:80]}") from None
 
 

@@ -13,7 +13,7 @@ from jaxbench.sources.long_table import read_long
 from jaxbench.sources.native import ITEMS, SCORES, read_pair
 from jaxbench.sources.outcomes import Note, Outcomes
 from jaxbench.sources.responses import read_response_files
-from jaxbench.sources.sniff import SUFFIXES, Sniffed, describe, sniff
+from jaxbench.sources.sniff import SUFFIXES, UNSCORED, Sniffed, describe, sniff
 from jaxbench.sources.swe_bench import read_swe_bench
 from jaxbench.sources.wide_table import read_wide
 
@@ -104,6 +104,8 @@ def _single(path: Path, options: ReadOptions) -> Sniffed:
     wanted = options.format
     if wanted in ("long", "wide") and found.format in (None, "long", "wide"):
         return Sniffed(path, wanted, "table", found.seen)
+    if found.part == UNSCORED and wanted is None:
+        return Sniffed(path, "long", "table", found.seen)
     if found.format is None:
         raise BadRequest(f"{path} is none of the formats that are read ({found.seen}): {_known()}")
     if wanted not in (None, found.format):
@@ -120,13 +122,15 @@ def _folder(path: Path, options: ReadOptions) -> tuple[list[Sniffed], list[Sniff
         if options.format == "native" or any(p.exists() for p in pair):
             return [Sniffed(pair[0], "native", "pair", "a native pair")], []
     found, unread = [], []
+    broken: dict[Path, BadRequest] = {}
     for file in _results_in(path):
         try:
             sniffed = sniff(file, options)
-        except BadRequest:
+        except BadRequest as refusal:
             # Of one file alone this would be the answer; here it may be any file of the user's.
             if options.format in OWN_SUFFIX.get(file.suffix.lower(), ()):
                 raise
+            broken[file] = refusal
             sniffed = Sniffed(file, None, "", "cannot be read")
         if options.format in ("long", "wide") and sniffed.format in ("long", "wide"):
             sniffed = Sniffed(file, options.format, "table", sniffed.seen)
@@ -146,7 +150,12 @@ def _folder(path: Path, options: ReadOptions) -> tuple[list[Sniffed], list[Sniff
         raise BadRequest(f"{path} holds several formats ({counted}); choose one with format=")
     if not by_format:
         raise BadRequest(f"{path}: {_seen(found, unread)}; {_known()}")
-    return next(iter(by_format.values())), unread
+    files = next(iter(by_format.values()))
+    for file, refusal in broken.items():
+        # Among its likes it is one of the results, cut off: to go on without would lose a model.
+        if file.stat().st_size and file.suffix in {f.path.suffix for f in files}:
+            raise refusal
+    return files, unread
 
 
 def _results_in(folder: Path) -> list[Path]:

@@ -2,16 +2,25 @@
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from jaxbench.errors import BadRequest, some
+from jaxbench.errors import BadRequest
 from jaxbench.options import ReadOptions
 from jaxbench.sources import tables
-from jaxbench.sources.files import read_bytes
+from jaxbench.sources.choosing import (
+    Rows,
+    categorical,
+    chosen_metric,
+    chosen_rows,
+    listed,
+    where_columns,
+)
+from jaxbench.sources.files import HEAD, read_bytes
 from jaxbench.sources.outcomes import Note, Outcomes
 from jaxbench.sources.roles import (
     VARIANTS,
@@ -28,86 +37,143 @@ TEXT_ROLES = ("model", "item_id", "task", "category", "subtask", "chance", "epoc
 NEEDED = ("model", "item_id", "task")
 
 
+@dataclass(frozen=True)
+class _Part:
+    """One file: its columns by role, its scores as they stand, and whether they are percent."""
+
+    rows: Rows
+    table: pa.Table
+    scores: np.ndarray
+    percent: bool
+    variants: dict[str, str]
+    notes: list[Note]
+
+
 def read_long(files: Sequence[Path], options: ReadOptions) -> Outcomes:
     """Read long tables, one benchmark together; a file without a model column is one model.
 
     **Errors:** `BadRequest` naming file, row and column: a column that is missing or could be
     several, an empty id, a score that is none, or rows that a choice has to tell apart.
     """
-    parts, notes = [], []
-    for path in files:
-        part, told = _read_one(path, options)
-        parts.append(part)
-        notes += [note for note in told if note not in notes]
-    table = pa.concat_tables(parts, promote_options="permissive").unify_dictionaries()
-    starts = np.cumsum([0, *(part.num_rows for part in parts)])
+    parts = [_read_one(f, m, options) for f, m in zip(files, _model_names(files), strict=True)]
+    notes = list(dict.fromkeys(note for part in parts for note in part.notes))
+    table = pa.concat_tables(
+        [part.table for part in parts], promote_options="permissive"
+    ).unify_dictionaries()
+    starts = np.cumsum([0, *(part.table.num_rows for part in parts)])
 
     def place(row: int) -> str:
         part = int(np.searchsorted(starts, row, side="right")) - 1
-        return tables.place_in(files[part], parts[part].num_rows)(row - int(starts[part]))
+        return parts[part].rows.place(row - int(starts[part]))
 
-    scores, percent = score_column(table["score"], place, "score")
-    # A header may say it: score_pct.
-    percent = percent or any(note.text.endswith("percent") for note in notes)
-    scores, note = as_fractions(scores, place, max_score=options.max_score, percent=percent)
+    scores, note = as_fractions(
+        np.concatenate([part.scores for part in parts]),
+        place,
+        max_score=options.max_score,
+        percent=options.max_score is None and _percent(parts),
+    )
     if note:
         notes.append(Note(note, shown=True))
-    frame = table.drop_columns(["score"]).to_pandas()
+    frame = table.to_pandas()
     frame["score"] = scores
-    check_variants(frame, options)
+    check_variants(frame, {k: v for part in parts for k, v in part.variants.items()})
+    frame, told = _one_hash(frame)
     return Outcomes(
-        frame.drop(columns=[c for c in frame if str(c) in VARIANTS]), notes=tuple(notes)
+        frame.drop(columns=[c for c in frame if str(c) in VARIANTS]), notes=(*notes, *told)
     )
 
 
-def _read_one(path: Path, options: ReadOptions) -> tuple[pa.Table, list[Note]]:
-    names = tables.column_names(path, read_bytes(path, 65536))
+def _model_names(files: Sequence[Path]) -> list[str]:
+    """What a model is called whose file does not say: after the file, else the folder."""
+    stems = [path.stem for path in files]
+    if len(set(stems)) == len(files):
+        return stems
+    # Every model's results lie in a folder of its own: what differs of the paths is the name.
+    paths = [path.with_suffix("").parts for path in files]
+    if len({len(parts) for parts in paths}) > 1:
+        shortest = zip(*paths, strict=False)
+        common = next((n for n, column in enumerate(shortest) if len(set(column)) > 1), 0)
+        return ["/".join(parts[common:]) for parts in paths]
+    differ = [len(set(column)) > 1 for column in zip(*paths, strict=True)]
+    return ["/".join(p for p, d in zip(parts, differ, strict=True) if d) for parts in paths]
+
+
+def _percent(parts: Sequence[_Part]) -> bool:
+    """Whether the files say that their scores are percentages.
+
+    **Errors:** `BadRequest` where some say so and others with scores do not.
+    """
+    says = [part for part in parts if part.percent]
+    silent = [p for p in parts if not p.percent and np.nan_to_num(p.scores).any()]
+    if says and silent:
+        raise BadRequest(
+            f"{silent[0].rows.path} does not say that its scores are percentages, as "
+            f"{says[0].rows.path} does; write them alike"
+        )
+    return bool(says)
+
+
+def _read_one(path: Path, model: str, options: ReadOptions) -> _Part:
+    names = tables.column_names(path, read_bytes(path, HEAD))
     roles = find_roles(names, options.columns, options.score, path)
     metric = next((name for name in names if spelled(name) == "metric"), None)
     for role in ("item_id", "score"):
         if role not in roles:
             raise BadRequest(_no_role(path, role, names, roles, options))
-    variants = [n for n in names if spelled(n) in VARIANTS and n not in roles.values()]
-    for column in options.where:
-        if column not in names:
-            raise BadRequest(f"{path} has no column {column!r} (where); found {', '.join(names)}")
-    wanted = list(dict.fromkeys([*roles.values(), *variants, *options.where]))
-    table = tables.read_table(path, wanted)
-    if not table.num_rows:
-        raise BadRequest(f"{path} has no rows")
-    where = dict(options.where)
-    if metric and options.score and roles["score"] not in options.score:
-        where[metric] = _chosen_metric(table[metric], options.score, path)
-    table = _filtered(table, where, path)
-    made = _columns(table, roles, path)
-    for name in variants:
-        made[spelled(name)] = tables.texts(table[name], path, name)
-    rows = table.num_rows
+    score = roles["score"]
+    named = [n for n in names if spelled(n) in VARIANTS and n not in roles.values()]
+    where = where_columns(names, options.where, path)
+    rows = Rows.of(path, [*roles.values(), *named, *where])
+    by_metric = metric in named and bool(options.score) and score not in options.score
+    if options.score and score not in options.score and not by_metric:
+        raise BadRequest(_no_role(path, "score", names, roles, options))
+    rows = chosen_rows(rows, where)
+    if by_metric and metric and metric not in where:
+        rows = chosen_metric(rows, metric, roles.get("task"), options.score)
+    made = _columns(rows, roles)
+    for name in named:
+        made[spelled(name)] = tables.texts(rows.table[name], path, name)
+    same = np.zeros(rows.table.num_rows, dtype=np.int32)
     if "model" not in made:
-        model = path.stem
-        made["model"] = pa.DictionaryArray.from_arrays(np.zeros(rows, dtype=np.int32), [model])
-    file = pa.DictionaryArray.from_arrays(np.zeros(rows, dtype=np.int32), [str(path)])
-    made["file"] = file
+        made["model"] = pa.DictionaryArray.from_arrays(same, [model])
+    made["file"] = pa.DictionaryArray.from_arrays(same, [str(path)])
     notes = []
     if told := guessed(roles, options.columns):
         notes.append(Note(f"columns were guessed: {told}", shown=True))
-    if "percent" in spelled(roles["score"]) or spelled(roles["score"]).endswith("_pct"):
-        notes.append(Note(f"column {roles['score']!r} holds percent"))
-    return pa.table(made), notes
+    scores, percent = score_column(rows.table[score], rows.place, score)
+    if "percent" in spelled(score) or "%" in score or spelled(score).endswith("_pct"):
+        notes.append(Note(f"column {score!r} holds percent"))
+        percent = True
+    return _Part(rows, pa.table(made), scores, percent, {spelled(n): n for n in named}, notes)
 
 
-def _columns(table: pa.Table, roles: dict[str, str], path: Path) -> dict[str, pa.ChunkedArray]:
-    made: dict[str, pa.ChunkedArray] = {"score": table[roles["score"]]}
+def _columns(rows: Rows, roles: dict[str, str]) -> dict[str, pa.ChunkedArray | pa.Array]:
+    table, path = rows.table, rows.path
+    made: dict[str, pa.ChunkedArray | pa.Array] = {}
     for role in TEXT_ROLES:
         if role in roles:
-            made[role] = tables.texts(table[roles[role]], path, roles[role])
+            column = tables.texts(table[roles[role]], path, roles[role])
             if role in NEEDED:
-                _check_filled(made[role], path, roles[role])
+                _check_filled(column, rows, roles[role])
+            made[role] = column
     if "repeats" in roles:
-        made["repeats"] = whole_repeats(table[roles["repeats"]], path)
-    if "prompt" in roles and "prompt_hash" not in roles:
-        made["prompt_hash"] = hashed(tables.texts(table[roles["prompt"]], path, roles["prompt"]))
+        made["repeats"] = whole_repeats(rows, roles["repeats"])
+    if "prompt" in roles:
+        made["text_hash"] = hashed(tables.texts(table[roles["prompt"]], path, roles["prompt"]))
     return made
+
+
+def _one_hash(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
+    """The hash of the prompts' text where every item has a text, else the table's own hash."""
+    if "text_hash" not in frame:
+        of_table = "prompt_hash" in frame and frame["prompt_hash"].notna().any()
+        return frame, [Note("hashes of prompts are those of the table")] if of_table else []
+    keys = [frame[k].astype(str) for k in ("task", "item_id") if k in frame]
+    if frame["text_hash"].notna().groupby(keys).any().all():
+        frame["prompt_hash"] = frame["text_hash"]
+        return frame.drop(columns="text_hash"), [Note("prompts are hashed by their text")]
+    lack = "some items have no text of a prompt: texts are not used to tell prompts apart"
+    return frame.drop(columns="text_hash"), [Note(lack, shown=True)]
 
 
 def hashed(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -115,7 +181,9 @@ def hashed(column: pa.ChunkedArray) -> pa.ChunkedArray:
     chunks = []
     for chunk in column.unify_dictionaries().chunks:
         digests = [prompt_hash(t) for t in chunk.dictionary.to_pylist()]
-        chunks.append(pa.DictionaryArray.from_arrays(chunk.indices, pa.array(digests, pa.string())))
+        whole = pa.DictionaryArray.from_arrays(chunk.indices, pa.array(digests, pa.string()))
+        # Texts that differ in white space only, and empty ones, made the dictionary repeat itself.
+        chunks.append(whole.cast(pa.string()).dictionary_encode())
     return pa.chunked_array(chunks, type=pa.dictionary(pa.int32(), pa.string()))
 
 
@@ -125,61 +193,36 @@ def prompt_hash(text: str | None) -> str | None:
     return hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest() if plain else None
 
 
-def whole_repeats(values: pa.ChunkedArray, path: Path) -> pa.Array:
+def whole_repeats(rows: Rows, column: str) -> pa.Array:
     """How many runs each score is the mean of.
 
     **Errors:** `BadRequest` naming the first row that is no whole number >= 1.
     """
-    try:
-        numbers = values.cast(pa.float64()).to_numpy()
-    except pa.ArrowException:
-        raise BadRequest(
-            f"{path}: column 'repeats' holds {values.type}, expected numbers"
-        ) from None
-    bad = ~np.isfinite(numbers) | (numbers < 1) | (numbers != np.rint(numbers))
+    spelled_out = rows.texts(column)
+    read = [pd.to_numeric(str(v), errors="coerce") for v in spelled_out.cat.categories]
+    good = np.array([np.isfinite(n) and n >= 1 and n == np.rint(n) for n in read], dtype=bool)
+    codes = spelled_out.cat.codes.to_numpy()
+    bad = (codes < 0) | ~np.append(good, False)[codes]
     if bad.any():
         row = int(np.argmax(bad))
+        found = "none" if codes[row] < 0 else repr(str(spelled_out.iloc[row])[:40])
         raise BadRequest(
-            f"{path}: row {row + 1} of {len(numbers)} has repeats {numbers[row]}, expected a whole "
-            "number of runs >= 1"
+            f"{rows.place(row)} has {column} {found}, expected a whole number of runs >= 1"
         )
-    return pa.array(numbers.astype(np.int64))
+    return pa.array(np.array(read, dtype=np.int64)[codes])
 
 
-def _check_filled(column: pa.ChunkedArray, path: Path, name: str) -> None:
-    values = _categorical(column)
+def _check_filled(column: pa.ChunkedArray, rows: Rows, name: str) -> None:
+    values = categorical(column)
     blank = [c for c, text in enumerate(values.cat.categories) if not str(text).strip()]
-    empty = values.isna().to_numpy() | np.isin(values.cat.codes.to_numpy(), blank)
+    codes = values.cat.codes.to_numpy()
+    empty = (codes < 0) | np.isin(codes, blank)
     if empty.any():
-        row = int(np.argmax(empty)) + 1
-        raise BadRequest(f"{path}: row {row} of {len(column)} has an empty {name}")
-
-
-def _categorical(column: pa.ChunkedArray) -> pd.Series:
-    return column.unify_dictionaries().to_pandas()
-
-
-def _filtered(table: pa.Table, where: dict[str, tuple[str, ...]], path: Path) -> pa.Table:
-    for column, values in where.items():
-        found = _categorical(tables.texts(table[column], path, column))
-        kept = found.isin(values).to_numpy()
-        if not kept.any():
-            there = some([str(v) for v in found.cat.categories], most=8)
-            raise BadRequest(f"{path}: no row has {column}={' or '.join(values)}; found {there}")
-        table = table.filter(pa.array(kept))
-    return table
-
-
-def _chosen_metric(column: pa.ChunkedArray, score: Sequence[str], path: Path) -> tuple[str, ...]:
-    there = [str(v) for v in _categorical(tables.texts(column, path, "metric")).cat.categories]
-    chosen = [s for s in score if s in there]
-    if not chosen:
-        raise BadRequest(f"{path}: no score {' or '.join(score)}; found {some(there, most=8)}")
-    return (chosen[0],)
+        raise BadRequest(f"{rows.place(int(np.argmax(empty)))} has an empty {name}")
 
 
 def _no_role(path: Path, role: str, names, roles, options: ReadOptions) -> str:
-    found = ", ".join(names[:12]) + (" ..." if len(names) > 12 else "")
+    found = listed(names)
     if role == "score":
         if options.score:
             return f"{path} has no score column {' or '.join(options.score)}; found {found}"

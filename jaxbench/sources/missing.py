@@ -7,8 +7,9 @@ from jaxbench.errors import BadRequest, some
 from jaxbench.sources.outcomes import Note
 
 # Rows of the table that a refusal shows.
-MOST_SHOWN = 12
-_WIDEST = 48
+MOST_SHOWN = 8
+# Characters of a name; the command line shows some 1200 in all.
+_WIDEST = 24
 
 
 def keep_complete(
@@ -58,18 +59,18 @@ def keep_complete(
 
 def _fewest(present: np.ndarray) -> np.ndarray:
     """The models to keep so that most scores stay."""
-    kept = np.ones(len(present), dtype=bool)
-    best, most = kept.copy(), -1
-    gaps_of = ~present
-    while kept.any():
-        stay = int(kept.sum()) * int(present[kept].all(axis=0).sum())
+    gaps = ~present
+    order = np.argsort(-gaps.sum(axis=1), kind="stable")
+    lacking = gaps.sum(axis=0)
+    most, fewest_gone = -1, 0
+    for gone in range(len(order)):
+        stay = (len(order) - gone) * int((lacking == 0).sum())
         if stay > most:
-            best, most = kept.copy(), stay
-        gaps = np.where(kept, gaps_of.sum(axis=1), -1)
-        if gaps.max() <= 0:
-            break
-        kept[int(np.argmax(gaps))] = False
-    return best
+            most, fewest_gone = stay, gone
+        lacking = lacking - gaps[order[gone]]
+    kept = np.ones(len(present), dtype=bool)
+    kept[order[:fewest_gone]] = False
+    return kept
 
 
 def _refusal(present: np.ndarray, models: list[str], items: list[str]) -> str:
@@ -78,19 +79,29 @@ def _refusal(present: np.ndarray, models: list[str], items: list[str]) -> str:
     order = lacking[np.argsort(-gaps[lacking], kind="stable")]
     worst = int(order[0])
     lines = [
-        f"{len(order)} of {len(models)} models miss items; {models[worst]!r} misses {gaps[worst]} "
-        f"of {len(items)}: {_absent(present[worst], items)}; every model needs every item: choose "
-        "missing=drop_items, drop_models or drop_fewest"
+        f"{len(order)} of {len(models)} models miss items; {_cut(models[worst], _WIDEST)!r} misses "
+        f"{gaps[worst]} of {len(items)}: {_absent(present[worst], items, 3)}; every model needs "
+        "every item: choose missing=drop_items, drop_models or drop_fewest"
     ]
     if len(order) > 1:
-        width = min(_WIDEST, max(len(models[m]) for m in order[:MOST_SHOWN]))
-        for m in order[:MOST_SHOWN]:
-            name = models[m] if len(models[m]) <= width else models[m][: width - 1] + "…"
-            lines.append(f"  {name:<{width}} {gaps[m]:>7} missing: {_absent(present[m], items)}")
+        shown = [_line(_cut(models[m], _WIDEST)) for m in order[:MOST_SHOWN]]
+        width = max(map(len, shown))
+        for m, name in zip(order, shown, strict=False):
+            gone = _absent(present[m], items, 1)
+            lines.append(f"  {name:<{width}} {gaps[m]:>7} missing: {gone}")
         if len(order) > MOST_SHOWN:
             lines.append(f"  and {len(order) - MOST_SHOWN} more models")
     return "\n".join(lines)
 
 
-def _absent(row: np.ndarray, items: list[str]) -> str:
-    return some([items[i] for i in np.flatnonzero(~row)])
+def _absent(row: np.ndarray, items: list[str], most: int) -> str:
+    return some([_cut(items[i], _WIDEST) for i in np.flatnonzero(~row)], most)
+
+
+def _cut(name: str, width: int) -> str:
+    return name if len(name) <= width else name[: width - 1] + "…"
+
+
+def _line(name: str) -> str:
+    """A name on one line, without the marks that a terminal obeys."""
+    return "".join(c if c.isprintable() else " " for c in name)

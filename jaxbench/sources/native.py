@@ -9,6 +9,8 @@ has to be chosen. Row order means nothing; ids are text.
 """
 
 import difflib
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +39,9 @@ def read_pair(folder: Path, options: ReadOptions) -> Outcomes:
     items = _table(
         folder / ITEMS, ("item_id", "task"), ("category", "prompt_sha256", "subtask", "chance")
     )
+    _check_options(folder, options)
+    if options.score:
+        options = replace(options, where={"metric": options.score[:1], **options.where})
     wanted = ("repeats", *options.where, *_variants(folder / SCORES), *_given(options, "epoch"))
     long = _table(folder / SCORES, ("model", "item_id", "score"), tuple(dict.fromkeys(wanted)))
     for table, file, columns in (
@@ -69,7 +74,7 @@ def read_pair(folder: Path, options: ReadOptions) -> Outcomes:
     epoch = options.columns.get("epoch")
     if epoch:
         long["epoch"] = long[epoch].astype(str)
-    check_variants(long, options)
+    check_variants(long, {})
 
     def place(row: int) -> str:
         return f"{folder / SCORES}: model {long['model'].iloc[row]!r}"
@@ -94,6 +99,22 @@ def read_pair(folder: Path, options: ReadOptions) -> Outcomes:
         denominator=_denominator(folder / SCORES),
         file=str(folder / SCORES),
     )
+
+
+def _check_options(folder: Path, options: ReadOptions) -> None:
+    """Refuse what would be passed over: this form has its own columns and list of items."""
+    other = [role for role, name in options.columns.items() if role not in ("epoch", name)]
+    if other:
+        raise BadRequest(
+            f"{folder}: columns={{{other[0]}:...}} means nothing for {ITEMS} and {SCORES}, whose "
+            "columns have their names"
+        )
+    if options.items is not None:
+        raise BadRequest(f"{folder}: {ITEMS} is the list of items; leave items= out")
+    if options.score and "metric" not in _variants(folder / SCORES):
+        raise BadRequest(
+            f"{folder / SCORES} has no column 'metric' to choose score={options.score[0]} by"
+        )
 
 
 def _where(long: pd.DataFrame, options: ReadOptions, path: Path) -> pd.DataFrame:
@@ -137,7 +158,7 @@ def _table(path: Path, required: tuple[str, ...], optional: tuple[str, ...]) -> 
         if path.exists() and not path.is_file():
             raise BadRequest(f"{path} is not a regular file; expected Parquet")
         schema = pq.read_schema(path)
-        twice = sorted({c for c in schema.names if schema.names.count(c) > 1})
+        twice = sorted(name for name, times in Counter(schema.names).items() if times > 1)
         if twice:
             raise BadRequest(f"{path}: column {twice[0]!r} stands more than once")
         names = [c for c in (*required, *optional) if c in schema.names]

@@ -26,15 +26,18 @@ def choose_hashes(
     **Errors:** `BadRequest` where an item is two things: two categories, two documents.
     """
     facts = items.copy()
+    for fact in FACTS:
+        if fact in facts:
+            facts[fact] = [None if _blank(v) else v for v in facts[fact].astype(object)]
     index = pd.Index(items["item_id"])
     place = index.get_indexer(pd.Index(rows["item_id"].astype(object)))
     differ: dict[str, list[str]] = {}
     for fact in ("task", *FACTS):
-        if fact not in rows or (fact in items and fact != "task" and items[fact].notna().all()):
+        if fact not in rows or (fact in facts and fact != "task" and facts[fact].notna().all()):
             continue
-        values = rows[fact].astype(object)
-        codes, names = pd.factorize(values)
-        seen = codes >= 0
+        codes, uniques = pd.factorize(rows[fact])
+        names = [None if _blank(v) else v for v in uniques]
+        seen = (codes >= 0) & ~np.append([v is None for v in names], True)[codes].astype(bool)
         low = np.full(len(items), len(names), dtype=np.int64)
         high = np.full(len(items), -1, dtype=np.int64)
         np.minimum.at(low, place[seen], codes[seen])
@@ -62,14 +65,24 @@ def choose_hashes(
             )
         )
         facts = facts.drop(columns="prompt_hash")
-    for kind in ("prompt_hash", "doc_hash", "item_id"):
+    for fact in FACTS:
+        # A hash that is nowhere is an empty column in some files.
+        if fact in facts and 0 < (lack := int(facts[fact].isna().sum())) < len(facts):
+            text = (
+                f"{fact} is known for {len(facts) - lack} of {len(facts)} items, so it is not used"
+            )
+            notes.append(Note(text, shown=True))
+    for kind in ("prompt_hash", "doc_hash"):
         if kind in facts and facts[kind].notna().all():
-            # A hash that is nowhere is an empty column in some files.
-            hashes = [str(h) for h in facts[kind]]
-            if all(h.strip() for h in hashes):
-                notes.append(Note(SAID[kind]))
-                return facts, hashes
-    raise AssertionError("every item has an id")
+            notes.append(Note(SAID[kind]))
+            return facts, [str(h) for h in facts[kind]]
+    notes.append(Note(SAID["item_id"]))
+    return facts, facts["item_id"].tolist()
+
+
+def _blank(value: object) -> bool:
+    """Whether a cell says nothing: none, NaN, or white space."""
+    return value is None or value != value or (isinstance(value, str) and not value.strip())
 
 
 def drop_shared(

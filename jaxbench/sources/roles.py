@@ -6,7 +6,6 @@ from pathlib import Path
 import pandas as pd
 
 from jaxbench.errors import BadRequest, nearest, some
-from jaxbench.options import ReadOptions
 
 # Names that tools and people give, the likeliest first, in lower case with `_` for spaces.
 GUESSES = {
@@ -95,8 +94,10 @@ def guessed(roles: Mapping[str, str], given: Mapping[str, str]) -> str:
     return ", ".join(told)
 
 
-def check_variants(frame: pd.DataFrame, options: ReadOptions) -> None:
+def check_variants(frame: pd.DataFrame, called: Mapping[str, str]) -> None:
     """Refuse to average over metrics or wordings unless the user says so.
+
+    **Arguments:** `called`: what the table calls these columns.
 
     **Errors:** `BadRequest` naming the column that tells the scores of one model and item apart.
     """
@@ -110,7 +111,10 @@ def check_variants(frame: pd.DataFrame, options: ReadOptions) -> None:
     # The coarsest that tells them apart.
     column = next((c for c in columns if not frame.duplicated([*keys, c]).any()), columns[0])
     values = [str(v) for v in frame[column].unique()]
-    choose = f"score={values[0]}" if column == "metric" else f"where={{{column}:{values[0]}}}"
+    column = called.get(str(column), str(column))
+    choose = (
+        f"score={values[0]}" if spelled(column) == "metric" else f"where={{{column}:{values[0]}}}"
+    )
     raise BadRequest(
         f"models have several scores per item that differ in {column!r} ({some(values, most=6)}); "
         f"choose with {choose}, or average over them with columns={{epoch:{column}}}"

@@ -63,7 +63,11 @@ def score_column(
     if pa.types.is_null(kind):
         return np.full(len(values), np.nan), False
     if pa.types.is_dictionary(kind):
-        values = values.cast(kind.value_type)
+        return score_column(values.cast(kind.value_type), place, column)
+    if pa.types.is_nested(kind):
+        raise BadRequest(
+            f"{place(0)}: {column[:40]} holds {str(kind)[:80]}, expected one number or word"
+        )
     # Few distinct spellings: each is read once.
     codes, spelled = pd.factorize(
         np.asarray(values.to_pandas(), dtype=object), use_na_sentinel=False
@@ -74,14 +78,18 @@ def score_column(
             row = int(np.argmax(codes == code))
             hint = "; write decimals with a point" if "," in str(word) else ""
             raise BadRequest(
-                f"{place(row)}: {column} {str(word)[:40]!r} is no score; expected a number, "
+                f"{place(row)}: {column[:40]} {str(word)[:40]!r} is no score; expected a number, "
                 f"true/false, or a verdict such as C, I, P or N{hint}"
             )
     percent = [isinstance(word, str) and word.strip().endswith("%") for word in spelled]
-    if any(percent) and not all(
-        p or np.isnan(r) for p, r in zip(percent, read, strict=True) if r is not None
-    ):
-        raise BadRequest(f"{column}: some scores are written with % and some without")
+    # Nothing and 0 are what they are, with a sign or without.
+    bare = [bool(r) and r == r and not p for p, r in zip(percent, read, strict=True)]
+    if any(percent) and any(bare):
+        row = int(np.argmax(np.array(bare)[codes]))
+        raise BadRequest(
+            f"{place(row)}: {column[:40]} {str(spelled[codes[row]])[:40]!r} is written without %, "
+            "others with"
+        )
     return np.array(read, dtype=np.float64)[codes], any(percent)
 
 
@@ -122,7 +130,8 @@ def as_fractions(
     scaled = scores / scale
     bad = np.isinf(scaled) | (scaled < -1e-6) | (scaled > 1 + 1e-6)
     if bad.any():
-        row = int(np.argmax(bad))
+        low = np.isinf(scaled) | (scaled < 0)
+        row = int(np.argmax(low & bad)) if (low & bad).any() else int(np.nanargmax(scaled))
         more = f" ({bad.sum()} such scores)" if bad.sum() > 1 else ""
         raise BadRequest(
             f"{place(row)}: score {scores[row]:g} is not between 0 and {scale:g}{more}; "

@@ -10,10 +10,13 @@ from pathlib import Path
 from jaxbench.errors import BadRequest
 from jaxbench.options import ReadOptions
 from jaxbench.sources import tables
-from jaxbench.sources.files import HEAD, encoding_of, read_bytes
+from jaxbench.sources.choosing import listed
+from jaxbench.sources.files import HEAD, encoding_of, read_bytes, read_json
 from jaxbench.sources.roles import find_roles, score_candidates, spelled
-from jaxbench.sources.wide_table import orientation
+from jaxbench.sources.wide_table import MODEL_NAMES, orientation
 
+# A long table, but for its scores: its reader says what is missing.
+UNSCORED = "unscored table"
 # What could be a file of results; other files in a folder are passed over.
 SUFFIXES = (".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet", ".pq", ".eval")
 
@@ -64,7 +67,7 @@ def _object(path: Path, start: str) -> Sniffed | None:
     """A JSON object or JSON lines; None where it could be a table of records."""
     keys, inner, whole = top_keys(start)
     names = set(keys)
-    seen = f"JSON with {', '.join(keys[:6])}"
+    seen = f"JSON with {listed(keys)}"
     record = _first_record(start)
     if record is not None:
         if is_lm_eval(names):
@@ -94,6 +97,9 @@ def _object(path: Path, start: str) -> Sniffed | None:
         return Sniffed(path, None, "", seen)
     if unread := _unread(path, keys):
         return unread
+    # A file that is seen as a whole can be told to be cut off.
+    if record is None and whole and len(start) < HEAD // 4:
+        read_json(path)
     # One object over several lines is no record of a table.
     return None if record is not None or not whole else Sniffed(path, None, "", seen)
 
@@ -171,13 +177,8 @@ def top_keys(text: str) -> tuple[list[str], list[str], bool]:
 
 
 def _table(path: Path, head: bytes, options: ReadOptions) -> Sniffed:
-    try:
-        names = tables.column_names(path, head)
-    except BadRequest:
-        if path.suffix in (".parquet", ".pq") or head.startswith(tables.PARQUET):
-            raise
-        return Sniffed(path, None, "", "neither JSON nor a table")
-    seen = f"columns {', '.join(names[:8])}{' ...' if len(names) > 8 else ''}"
+    names = tables.column_names(path, head)
+    seen = f"columns {listed(names)}"
     if is_lm_eval(set(names)):
         return Sniffed(path, "lm_eval", "samples", seen)
     if not names or (len(names) < 2 and not options.columns):
@@ -187,13 +188,15 @@ def _table(path: Path, head: bytes, options: ReadOptions) -> Sniffed:
     known = {role: column for role, column in options.columns.items() if column in names}
     roles = find_roles(names, known, options.score, path)
     scored = "score" in roles or bool(score_candidates(names, roles))
-    if scored and "item_id" in roles:
-        return Sniffed(path, "long", "table", seen)
+    # A table that names models and items is long, whatever its column of scores is called.
+    models = "model" in known or any(spelled(name) in MODEL_NAMES for name in names)
+    if "item_id" in roles and (scored or models):
+        return Sniffed(path, "long" if scored else None, UNSCORED if not scored else "table", seen)
     plain = {spelled(name) for name in names}
     text_like = {"model_patch", "trajectory", "messages", "output", "completion"}
     if not scored and not plain & text_like and len(names) > 2 and orientation(names, options):
         return Sniffed(path, "wide", "table", seen)
-    return Sniffed(path, None, "", seen)
+    return Sniffed(path, None, "", f"{seen}: name them with columns={{item_id:NAME,score:NAME}}")
 
 
 def describe(sniffed: Sequence[Sniffed]) -> str:

@@ -1,7 +1,11 @@
 """Tables from CSV, Parquet and JSON, every column as it stands in the file."""
 
+import contextlib
 import csv
 import io
+import json
+import re
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,9 +15,11 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from jaxbench.errors import BadRequest
-from jaxbench.sources.files import encoding_of, json_lines, read_bytes, read_json, read_text
+from jaxbench.sources.files import HEAD, json_lines, read_bytes, read_json, read_text, start_of
 
-PARQUET = b"PAR1"
+PARQUET, GZIP = b"PAR1", b"\x1f\x8b"
+# How columns without a name are called, with their number.
+UNNAMED = "unnamed column"
 DELIMITERS = ",;\t|"
 
 
@@ -24,11 +30,13 @@ def column_names(path: Path, head: bytes) -> list[str]:
     """
     if head.startswith(PARQUET):
         return _schema(path).names
-    if head.lstrip()[:1] == b"[":
-        records = read_json(path)
-        return _keys(records if isinstance(records, list) else [])
-    if head.lstrip()[:1] == b"{":
+    text = start_of(head)
+    if text.lstrip()[:1] == "[":
+        return _keys(_first_of_list(text.lstrip()) or read_json(path))
+    if text.lstrip()[:1] == "{":
         return _keys([record for _, record in zip(range(100), _records(path), strict=False)])
+    if head.startswith(GZIP):
+        raise BadRequest(f"{path} is compressed; unpack it first")
     return _header(path, head)[0]
 
 
@@ -39,19 +47,19 @@ def read_table(path: Path, columns: list[str]) -> pa.Table:
 
     **Errors:** `BadRequest` where the file is damaged.
     """
-    head = read_bytes(path, 4096)
+    head = read_bytes(path, HEAD)
     if head.startswith(PARQUET):
         _schema(path)
         try:
             return pq.read_table(path, columns=columns)
         except (OSError, pa.ArrowException) as error:
             raise _not_parquet(path, error) from None
-    start = head.lstrip()[:1]
-    if start == b"[":
+    start = start_of(head).lstrip()[:1]
+    if start == "[":
         return _from_records(path, enumerate(read_json(path), start=1), columns)
-    if start == b"{":
+    if start == "{":
         return _from_records(path, json_lines(path), columns)
-    return _read_csv(path, columns)
+    return _read_csv(path, head, columns)
 
 
 def place_in(path: Path, rows: int) -> Callable[[int], str]:
@@ -87,54 +95,97 @@ def _not_parquet(path: Path, error: Exception) -> BadRequest:
 
 
 def _refuse_twice(path: Path, names: list[str]) -> None:
-    if twice := sorted({name for name in names if names.count(name) > 1}):
+    if twice := sorted(name for name, times in Counter(names).items() if times > 1):
         raise BadRequest(f"{path}: column {twice[0]!r} stands more than once")
 
 
 def _header(path: Path, head: bytes) -> tuple[list[str], str]:
-    """The column names of delimited text, and the delimiter."""
-    text = head.decode(encoding_of(head), errors="replace").lstrip("\ufeff")
-    line = next(csv.reader(io.StringIO(text), delimiter="\0"), [""])
-    # The header may hold quoted line breaks; the delimiter that cuts most wins.
-    first = text.splitlines()[0] if text else ""
-    delimiter = max(DELIMITERS, key=first.count)
-    if not first.count(delimiter):
-        return line, ","
-    names = next(csv.reader(io.StringIO(text), delimiter=delimiter))
-    return [name.strip() for name in names], delimiter
-
-
-def _read_csv(path: Path, columns: list[str]) -> pa.Table:
-    text = read_text(path).removeprefix("\ufeff")
-    names, delimiter = _header(path, text[:65536].encode())
-    _refuse_twice(path, names)
+    """The column names of delimited text, and the delimiter: the one that cuts most."""
+    while True:
+        text = start_of(head).lstrip("\r\n")
+        if "\0" in text:
+            raise BadRequest(f"{path} holds zero bytes: neither Parquet nor text saved as UTF-8")
+        # The header may hold quoted delimiters and line breaks.
+        bare = re.split(r"[\r\n]", re.sub(r'"(?:[^"]|"")*"', "", text), maxsplit=1)
+        if len(bare) > 1 or len(more := read_bytes(path, 8 * len(head))) <= len(head):
+            break
+        # Thousands of columns.
+        head = more
+    delimiter = max(DELIMITERS, key=bare[0].count)
     try:
-        table = pyarrow.csv.read_csv(
-            pa.BufferReader(text.encode()),
+        names = next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), [])
+    except csv.Error as error:
+        raise BadRequest(f"{path} cannot be read as CSV: {error}") from None
+    return [name.strip() or f"{UNNAMED} {n}" for n, name in enumerate(names, start=1)], delimiter
+
+
+def _read_csv(path: Path, head: bytes, columns: list[str]) -> pa.Table:
+    text = read_text(path).lstrip("\r\n")
+    names, delimiter = _header(path, head)
+    _refuse_twice(path, names)
+    # A header alone needs its line end to be told from a row.
+    data = (text if text.endswith("\n") else text + "\n").encode()
+    del text
+    bad: list[Any] = []
+
+    def read(handler: Callable[[Any], str] | None = None, **settings: Any) -> pa.Table:
+        return pyarrow.csv.read_csv(
+            pa.BufferReader(data),
             # Named by us: what is read must be what was detected, spaces stripped.
-            pyarrow.csv.ReadOptions(column_names=names, skip_rows_after_names=1),
-            pyarrow.csv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+            pyarrow.csv.ReadOptions(column_names=names, skip_rows_after_names=1, **settings),
+            pyarrow.csv.ParseOptions(
+                delimiter=delimiter, newlines_in_values=True, invalid_row_handler=handler
+            ),
             pyarrow.csv.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.string()),
                 include_columns=columns,
                 strings_can_be_null=False,
             ),
         )
-    except pa.ArrowException as error:
-        raise BadRequest(f"{path} cannot be read as CSV: {str(error).splitlines()[0]}") from None
-    return table
+
+    def first_bad(row: Any) -> str:
+        bad.append(row)
+        return "error"
+
+    try:
+        return read()
+    except pa.ArrowException:
+        # A line longer than a block, or a bad row, which only a single thread can number.
+        try:
+            return read(first_bad, block_size=len(data) + 1, use_threads=False)
+        except (pa.ArrowException, OverflowError) as error:
+            reason = f"{path} cannot be read as CSV: {str(error).splitlines()[0][:200]}"
+    if bad:
+        found = " ".join(bad[0].text.split())
+        raise BadRequest(
+            f"{path}: row {bad[0].number - 1} has {bad[0].actual_columns} fields, expected "
+            f"{len(names)} as in the header: {found if len(found) <= 80 else found[:80] + '...'}"
+        )
+    raise BadRequest(reason)
+
+
+def _first_of_list(text: str) -> list[Any]:
+    """The records of a JSON list that lie in its first characters as a whole."""
+    decoder, records, place = json.JSONDecoder(), [], 1
+    while len(records) < 100:
+        place += len(text[place:]) - len(text[place:].lstrip(" \t\r\n,"))
+        try:
+            record, place = decoder.raw_decode(text, place)
+        except (ValueError, RecursionError):
+            break
+        records.append(record)
+    return records
 
 
 def _records(path: Path):
     return (record for _, record in json_lines(path))
 
 
-def _keys(records: list[Any]) -> list[str]:
+def _keys(records: Any) -> list[str]:
     keys: dict[str, None] = {}
-    for record in records[:100]:
-        if not isinstance(record, dict):
-            return []
-        keys.update(dict.fromkeys(record))
+    for record in records[:100] if isinstance(records, list) else []:
+        # What is no record is told with its number when all are read.
+        keys.update(dict.fromkeys(record if isinstance(record, dict) else ()))
     return list(keys)
 
 
@@ -151,15 +202,20 @@ def _from_records(path: Path, records, columns: list[str]) -> pa.Table:
                     "value"
                 )
             taken[name].append(value)
-    return pa.table({name: _array(values) for name, values in taken.items()})
+    return pa.table({name: _array(values, path, name) for name, values in taken.items()})
 
 
-def _array(values: list[object]) -> pa.Array:
+def _array(values: list[object], path: Path, name: str) -> pa.Array:
     """Values of one kind as they are; of several kinds as text."""
     kinds = {type(value) for value in values if value is not None}
-    if kinds <= {int, float} or len(kinds) == 1:
-        try:
-            return pa.array([float(v) for v in values] if kinds == {int, float} else values)  # pyright: ignore
-        except (pa.ArrowException, TypeError, OverflowError):
-            pass
-    return pa.array([None if v is None else str(v) for v in values], type=pa.string())
+    if len(kinds) <= 1 and str not in kinds:
+        # Whole numbers can be too large.
+        with contextlib.suppress(pa.ArrowException, OverflowError):
+            return pa.array(values)
+    try:
+        return pa.array([None if v is None else str(v) for v in values], type=pa.string())
+    except UnicodeEncodeError as error:
+        row = next(r for r, v in enumerate(values) if v == error.object)
+        raise BadRequest(
+            f"{path}: entry {row + 1}: {name!r} holds text that cannot be written as UTF-8"
+        ) from None

@@ -1,12 +1,14 @@
 """`items=FILE`: every item of a benchmark, for logs that leave some out."""
 
+import re
 from pathlib import Path
 
 import pandas as pd
 
 from jaxbench.errors import BadRequest
 from jaxbench.sources import tables
-from jaxbench.sources.files import read_bytes, read_json, read_text
+from jaxbench.sources.choosing import listed
+from jaxbench.sources.files import HEAD, read_bytes, read_json, read_text, start_of
 from jaxbench.sources.long_table import hashed
 from jaxbench.sources.roles import find_roles
 
@@ -21,36 +23,36 @@ def read_items(path: Path) -> pd.DataFrame:
 
     **Errors:** `BadRequest` where the file names no items, or one of them twice.
     """
-    head = read_bytes(path, 65536)
+    head = read_bytes(path, HEAD)
     ids = None
     if not head.startswith(tables.PARQUET):
-        if head.lstrip()[:1] == b"[":
+        suffix = path.suffix.lower()
+        if suffix not in (".csv", ".tsv", ".txt") and start_of(head).lstrip()[:1] == "[":
             content = read_json(path)
             if all(isinstance(entry, str | int) for entry in content):
                 ids = [str(entry) for entry in content]
-        elif path.suffix not in (".csv", ".tsv", ".jsonl", ".ndjson", ".json"):
-            lines = [line.strip() for line in read_text(path).removeprefix("\ufeff").splitlines()]
-            ids = [line for line in lines if line]
+        elif suffix not in (".csv", ".tsv", ".jsonl", ".ndjson", ".json"):
+            ids = [line.strip() for line in re.split(r"\r\n|\r|\n", read_text(path))]
+            ids = [line for line in ids if line]
     if ids is not None:
         return _checked(pd.DataFrame({"item_id": ids}, dtype=object), path)
     names = tables.column_names(path, head)
     # A list of items may call them by a name that a table of scores keeps for tasks.
     roles = {r: c for r, c in find_roles(names, {}, (), path).items() if r in (*ROLES, "prompt")}
     if "item_id" not in roles:
-        if len(names) != 1:
-            raise BadRequest(
-                f"{path}: no column is the item; found {', '.join(names) or 'none'}; expected "
-                "item_id"
-            )
-        roles = {"item_id": names[0]}
+        raise BadRequest(
+            f"{path}: no column is the item; found {listed(names) or 'none'}; expected item_id "
+            "(a list without a header is a text file)"
+        )
     table = tables.read_table(path, list(dict.fromkeys(roles.values())))
     made = {}
-    for role, column in roles.items():
+    # The text of prompts comes last: its hash stands for the column of hashes.
+    for role, column in sorted(roles.items(), key=lambda role: role[0] == "prompt"):
         values = tables.texts(table[column], path, column)
         if role == "prompt":
-            if "prompt_hash" in roles:
-                continue
             role, values = "prompt_hash", hashed(values)
+            if values.null_count and "prompt_hash" in made:
+                continue
         made[role] = values.cast("string").to_pandas().astype(object)
     return _checked(pd.DataFrame(made), path)
 
@@ -60,4 +62,10 @@ def _checked(items: pd.DataFrame, path: Path) -> pd.DataFrame:
     if items.empty or empty.any():
         row = int(empty.to_numpy().argmax()) + 1 if len(items) else 0
         raise BadRequest(f"{path}: row {row} has no item" if row else f"{path} names no item")
+    keys = [key for key in ("item_id", "task") if key in items]
+    if (again := items.duplicated(keys)).any():
+        row = int(again.to_numpy().argmax())
+        raise BadRequest(
+            f"{path}: row {row + 1} names item {str(items['item_id'].iloc[row])!r} a second time"
+        )
     return items

@@ -1,15 +1,17 @@
 """Wide matrices: a row per item and a column per model, or the other way round."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
-from jaxbench.errors import BadRequest
+from jaxbench.errors import BadRequest, nearest
 from jaxbench.options import ReadOptions
 from jaxbench.sources import tables
-from jaxbench.sources.files import read_bytes
+from jaxbench.sources.choosing import Rows, chosen_rows, where_columns
+from jaxbench.sources.files import HEAD, read_bytes
 from jaxbench.sources.long_table import hashed
 from jaxbench.sources.outcomes import Note, Outcomes
 from jaxbench.sources.roles import GUESSES, spelled
@@ -48,65 +50,110 @@ def read_wide(files: Sequence[Path], options: ReadOptions) -> Outcomes:
             "one row per score"
         )
     path = files[0]
-    names = tables.column_names(path, read_bytes(path, 65536))
+    names = tables.column_names(path, read_bytes(path, HEAD))
     found = orientation(names, options)
     if found is None:
         raise BadRequest(
             f"{path}: a wide table needs a first column named item_id (a column per model) or "
-            f"model (a column per item); found {names[0]!r}"
+            f"model (a column per item); found {names[0]!r}; name it with columns={{item_id:NAME}}"
         )
     role, key = found
+    if key not in names:
+        raise BadRequest(f"{path} has no column {key!r} (columns.{role}); {nearest(key, names)}")
     facts = {} if role == "model" else _facts(names, key, options)
-    where = [column for column in options.where if column in names]
+    where = where_columns(names, options.where, path)
     others = [n for n in names if n not in (key, *facts.values(), *where)]
     if not others:
         raise BadRequest(f"{path}: no column of scores beside {key!r}")
-    table = tables.read_table(path, names)
-    if not table.num_rows:
-        raise BadRequest(f"{path} has no rows")
-    ids = tables.texts(table[key], path, key).cast("string").to_pylist()
+    if nameless := [n for n in others if n.startswith(tables.UNNAMED)]:
+        raise BadRequest(
+            f"{path}: {nameless[0].removeprefix('unnamed ')} has no name; expected that of a "
+            f"{'model' if role == 'item_id' else 'item'}"
+        )
+    rows = chosen_rows(Rows.of(path, names), where)
+    ids = tables.texts(rows.table[key], path, key).cast("string").to_pylist()
     if any(not (i or "").strip() for i in ids):
         row = next(r for r, i in enumerate(ids) if not (i or "").strip())
-        raise BadRequest(f"{path}: row {row + 1} of {len(ids)} has an empty {key}")
-    matrix = np.empty((len(others), len(ids)))
-    percents = []
-    for c, name in enumerate(others):
-        matrix[c], percent = score_column(table[name], tables.place_in(path, len(ids)), name)
-        percents.append(percent)
+        raise BadRequest(f"{rows.place(row)} has an empty {key}")
+    by_row = pd.DataFrame({role: np.array(ids, dtype=object)} | _fact_columns(rows, facts))
+    again = by_row.duplicated([c for c in by_row if c in (role, "task", "epoch")]).to_numpy()
+    if again.any():
+        row = int(np.argmax(again))
+        raise BadRequest(f"{rows.place(row)}: {key} {ids[row]!r} stands more than once")
 
     def place(cell: int) -> str:
         column, row = divmod(cell, len(ids))
-        return f"{path}: row {row + 1} of {len(ids)}, column {others[column]!r}"
+        return f"{rows.place(row)}, column {others[column][:40]!r}"
 
-    scores, note = as_fractions(
-        matrix.ravel(), place, max_score=options.max_score, percent=any(percents)
-    )
+    matrix, percent = _matrix(rows, others, place)
+    scores, note = as_fractions(matrix.ravel(), place, max_score=options.max_score, percent=percent)
     across = "model" if role == "item_id" else "item_id"
-    rows = pd.DataFrame(
-        {
-            role: np.tile(np.array(ids, dtype=object), len(others)),
-            across: np.repeat(np.array(others, dtype=object), len(ids)),
-            "score": scores,
-        }
-    )
-    for fact, column in facts.items():
-        values = tables.texts(table[column], path, column)
-        if fact == "prompt":
-            values, fact = hashed(values), "prompt_hash"
-        rows[fact] = np.tile(
-            np.asarray(values.cast("string").to_pandas(), dtype=object), len(others)
-        )
+    long = pd.DataFrame({c: np.tile(by_row[c].to_numpy(), len(others)) for c in by_row})
+    long[across] = np.repeat(np.array(others, dtype=object), len(ids))
+    long["score"] = scores
     shape = f"a wide table: {len(ids)} rows by {key!r}, {len(others)} columns of scores"
     notes = [Note(f"read {shape}", shown=True)]
     if note:
         notes.append(Note(note, shown=True))
-    return Outcomes(rows, notes=tuple(notes))
+    return Outcomes(long, notes=tuple(notes))
+
+
+def _matrix(
+    rows: Rows, columns: Sequence[str], place: Callable[[int], str]
+) -> tuple[np.ndarray, bool]:
+    """Scores by column and row, and whether all are written with a % sign."""
+    matrix = np.empty((len(columns), rows.table.num_rows))
+    # Columns of one type are read as one: there can be thousands.
+    kinds: dict[str, list[int]] = {}
+    for c, name in enumerate(columns):
+        kinds.setdefault(str(rows.table[name].type), []).append(c)
+    signs: dict[bool, str] = {}
+    for group in kinds.values():
+        chunks = [chunk for c in group for chunk in rows.table[columns[c]].chunks]
+
+        def of_group(cell: int, group: list[int] = group) -> str:
+            column, row = divmod(cell, matrix.shape[1])
+            return place(group[column] * matrix.shape[1] + row)
+
+        found, percent = score_column(
+            pa.chunked_array(chunks, type=rows.table[columns[group[0]]].type), of_group, "score"
+        )
+        matrix[group] = found.reshape(len(group), -1)
+        # Nothing and 0 are what they are, with a sign or without.
+        if np.nan_to_num(found).any():
+            signs.setdefault(percent, columns[group[0]])
+    if len(signs) == 2:
+        raise BadRequest(
+            f"{rows.path}: scores are written with % in column {signs[True]!r} and without in "
+            f"{signs[False]!r}"
+        )
+    return matrix, True in signs
+
+
+def _fact_columns(rows: Rows, facts: dict[str, str]) -> dict[str, np.ndarray]:
+    """What the table says about its items, as text; of a prompt, the hash of its text."""
+    made = {}
+    for fact, column in facts.items():
+        values = tables.texts(rows.table[column], rows.path, column)
+        if fact == "prompt":
+            values, fact = hashed(values), "prompt_hash"
+            if values.null_count and "prompt_hash" in made:
+                continue
+        made[fact] = np.asarray(values.cast("string").to_pandas(), dtype=object)
+    return made
 
 
 def _facts(names: Sequence[str], key: str, options: ReadOptions) -> dict[str, str]:
-    facts = {r: c for r, c in options.columns.items() if r not in ("item_id", "model")}
+    """Column of every fact, the hash of prompts before their text."""
+    facts = {}
+    for role, column in options.columns.items():
+        if role in ("item_id", "model"):
+            continue
+        if role not in (*FACT_NAMES, "doc_hash", "epoch"):
+            raise BadRequest(f"columns.{role} means nothing for a wide table")
+        facts[role] = column
     for name in names:
         plain = spelled(name).replace("prompt_sha256", "prompt_hash")
         if spelled(name) in FACT_NAMES and name != key and plain not in facts:
             facts[plain] = name
-    return facts
+    return dict(sorted(facts.items(), key=lambda fact: fact[0] == "prompt"))
