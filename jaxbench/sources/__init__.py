@@ -6,10 +6,10 @@ from pathlib import Path
 from jaxbench.benchmark import Benchmark
 from jaxbench.errors import BadRequest, nearest
 from jaxbench.options import ReadOptions
-from jaxbench.sources.assemble import assemble
+from jaxbench.sources.assembly.assemble import assemble
 from jaxbench.sources.by_name import load as load
-from jaxbench.sources.formats import read_outcomes
-from jaxbench.sources.universe import read_items
+from jaxbench.sources.registry import read_outcomes
+from jaxbench.sources.tables.universe import read_items
 from jaxbench.sources.write import write as write
 
 

@@ -3,9 +3,9 @@
 from jaxbench import named
 from jaxbench.benchmark import Benchmark, anonymous
 from jaxbench.options import Protocol, ReadOptions
-from jaxbench.sources.assemble import assemble
+from jaxbench.sources.assembly.assemble import assemble
 from jaxbench.sources.downloaded import load_downloaded
-from jaxbench.sources.native import read_pair
+from jaxbench.sources.tables.native import read_pair
 
 
 def load(name: str, *, anonymise: bool = False) -> Benchmark:

@@ -9,11 +9,15 @@ from jaxbench import named
 from jaxbench.benchmark import Benchmark
 from jaxbench.errors import BadRequest
 from jaxbench.options import Protocol, ReadOptions
-from jaxbench.sources.assemble import assemble
-from jaxbench.sources.item_tables import swe_pro_items, swe_verified_items, terminal_bench_items
-from jaxbench.sources.native import read_pair
+from jaxbench.sources.assembly.assemble import assemble
+from jaxbench.sources.logs.item_tables import (
+    swe_pro_items,
+    swe_verified_items,
+    terminal_bench_items,
+)
+from jaxbench.sources.logs.responses import read_responses
 from jaxbench.sources.outcomes import Note, Outcomes
-from jaxbench.sources.responses import read_responses
+from jaxbench.sources.tables.native import read_pair
 
 
 def load_downloaded(entry: named.Named) -> Benchmark:

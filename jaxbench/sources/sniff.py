@@ -9,11 +9,11 @@ from pathlib import Path
 
 from jaxbench.errors import BadRequest
 from jaxbench.options import ReadOptions
-from jaxbench.sources import tables
-from jaxbench.sources.choosing import listed
 from jaxbench.sources.files import HEAD, encoding_of, read_bytes, read_json
-from jaxbench.sources.roles import find_roles, score_candidates, spelled
-from jaxbench.sources.wide_table import MODEL_NAMES, orientation
+from jaxbench.sources.tables import tabular
+from jaxbench.sources.tables.choosing import listed
+from jaxbench.sources.tables.roles import find_roles, score_candidates, spelled
+from jaxbench.sources.tables.wide_table import MODEL_NAMES, orientation
 
 # A long table, but for its scores: its reader says what is missing.
 UNSCORED = "unscored table"
@@ -43,7 +43,7 @@ def sniff(path: Path, options: ReadOptions) -> Sniffed:
     head = read_bytes(path, HEAD)
     if head.startswith(b"PK\x03\x04"):
         return _zip(path)
-    if not head.startswith(tables.PARQUET):
+    if not head.startswith(tabular.PARQUET):
         start = head.decode(encoding_of(head), errors="replace").lstrip("\ufeff \t\r\n")
         if start[:1] == "{":
             found = _object(path, start)
@@ -177,7 +177,7 @@ def top_keys(text: str) -> tuple[list[str], list[str], bool]:
 
 
 def _table(path: Path, head: bytes, options: ReadOptions) -> Sniffed:
-    names = tables.column_names(path, head)
+    names = tabular.column_names(path, head)
     seen = f"columns {listed(names)}"
     if is_lm_eval(set(names)):
         return Sniffed(path, "lm_eval", "samples", seen)

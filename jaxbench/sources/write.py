@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from jaxbench.benchmark import Benchmark
 from jaxbench.errors import BadRequest, unknown
-from jaxbench.sources.native import DENOMINATOR, ITEMS, SCORES
+from jaxbench.sources.tables.native import DENOMINATOR, ITEMS, SCORES
 
 SCHEMA_VERSION = "0.3.0"
 

@@ -17,9 +17,9 @@ from jaxbench.options.reading import (
     ReadOptions,
     check_reading,
 )
-from jaxbench.sources import long_table, universe, wide_table
-from jaxbench.sources.formats import READERS
-from jaxbench.sources.roles import GUESSES
+from jaxbench.sources.registry import READERS
+from jaxbench.sources.tables import long_table, universe, wide_table
+from jaxbench.sources.tables.roles import GUESSES
 
 TABLE = {option.name: option for option in SOURCE}
 

@@ -13,10 +13,10 @@ import pandas as pd
 
 from jaxbench.errors import BadRequest, some
 from jaxbench.options import ReadOptions
-from jaxbench.sources.every_eval_ever_means import Means, Result
 from jaxbench.sources.files import json_lines
-from jaxbench.sources.long_table import prompt_hash
+from jaxbench.sources.logs.every_eval_ever_means import Means, Result
 from jaxbench.sources.outcomes import Aggregate, Note, Outcomes
+from jaxbench.sources.prompt_text import prompt_hash
 from jaxbench.sources.score_values import verdict
 
 # Keys of a sample's metadata that say something about the item.

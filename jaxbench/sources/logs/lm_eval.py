@@ -16,7 +16,7 @@ import pandas as pd
 from jaxbench.errors import BadRequest
 from jaxbench.options import ReadOptions
 from jaxbench.sources.files import json_records
-from jaxbench.sources.lm_eval_results import Report, find_reports, model_of, task_of
+from jaxbench.sources.logs.lm_eval_results import Report, find_reports, model_of, task_of
 from jaxbench.sources.outcomes import Aggregate, Note, Outcomes
 
 # Keys of a row that are no metrics (older rows have no list of them).

@@ -10,10 +10,10 @@ import pandas as pd
 from jaxbench.benchmark import Benchmark, anonymous
 from jaxbench.errors import BadRequest, some
 from jaxbench.options import Protocol, ReadOptions
-from jaxbench.sources.missing import keep_complete
+from jaxbench.sources.assembly.missing import keep_complete
+from jaxbench.sources.assembly.prompts import choose_hashes, drop_shared
+from jaxbench.sources.assembly.reconcile import reconcile
 from jaxbench.sources.outcomes import Note, Outcomes
-from jaxbench.sources.prompts import choose_hashes, drop_shared
-from jaxbench.sources.reconcile import reconcile
 
 ONE_TASK = "all"
 

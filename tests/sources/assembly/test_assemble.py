@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import jaxbench
 from jaxbench.benchmark import Benchmark
 from jaxbench.options import ReadOptions
-from jaxbench.sources.assemble import assemble
+from jaxbench.sources.assembly.assemble import assemble
 from jaxbench.sources.outcomes import Outcomes
 from pairs import score_frame, write_pair
 from tabled import CSV, lines, notes, put, refuse, scores

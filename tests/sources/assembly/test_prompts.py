@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import jaxbench
 from jaxbench.options import ReadOptions
 from jaxbench.sources import read_as
-from jaxbench.sources.long_table import prompt_hash
+from jaxbench.sources.prompt_text import prompt_hash
 from tabled import lines, notes, put, refuse, scores
 
 IDS = "no hash of prompts or documents: every item counts as its own prompt"

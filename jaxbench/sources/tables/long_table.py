@@ -1,6 +1,5 @@
 """Long tables: a row per score, columns by any of the usual names."""
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +10,12 @@ import pyarrow as pa
 
 from jaxbench.errors import BadRequest
 from jaxbench.options import ReadOptions
-from jaxbench.sources import tables
-from jaxbench.sources.choosing import (
+from jaxbench.sources.files import HEAD, read_bytes
+from jaxbench.sources.outcomes import Note, Outcomes
+from jaxbench.sources.prompt_text import prompt_hash
+from jaxbench.sources.score_values import as_fractions, score_column
+from jaxbench.sources.tables import tabular
+from jaxbench.sources.tables.choosing import (
     Rows,
     categorical,
     chosen_metric,
@@ -20,9 +23,7 @@ from jaxbench.sources.choosing import (
     listed,
     where_columns,
 )
-from jaxbench.sources.files import HEAD, read_bytes
-from jaxbench.sources.outcomes import Note, Outcomes
-from jaxbench.sources.roles import (
+from jaxbench.sources.tables.roles import (
     VARIANTS,
     check_variants,
     find_roles,
@@ -30,7 +31,6 @@ from jaxbench.sources.roles import (
     score_candidates,
     spelled,
 )
-from jaxbench.sources.score_values import as_fractions, score_column
 
 TEXT_ROLES = ("model", "item_id", "task", "category", "subtask", "chance", "epoch", "prompt_hash",
               "doc_hash")  # fmt: skip
@@ -114,7 +114,7 @@ def _percent(parts: Sequence[_Part]) -> bool:
 
 
 def _read_one(path: Path, model: str, options: ReadOptions) -> _Part:
-    names = tables.column_names(path, read_bytes(path, HEAD))
+    names = tabular.column_names(path, read_bytes(path, HEAD))
     roles = find_roles(names, options.columns, options.score, path)
     metric = next((name for name in names if spelled(name) == "metric"), None)
     for role in ("item_id", "score"):
@@ -132,7 +132,7 @@ def _read_one(path: Path, model: str, options: ReadOptions) -> _Part:
         rows = chosen_metric(rows, metric, roles.get("task"), options.score)
     made = _columns(rows, roles)
     for name in named:
-        made[spelled(name)] = tables.texts(rows.table[name], path, name)
+        made[spelled(name)] = tabular.texts(rows.table[name], path, name)
     same = np.zeros(rows.table.num_rows, dtype=np.int32)
     if "model" not in made:
         made["model"] = pa.DictionaryArray.from_arrays(same, [model])
@@ -152,14 +152,14 @@ def _columns(rows: Rows, roles: dict[str, str]) -> dict[str, pa.ChunkedArray | p
     made: dict[str, pa.ChunkedArray | pa.Array] = {}
     for role in TEXT_ROLES:
         if role in roles:
-            column = tables.texts(table[roles[role]], path, roles[role])
+            column = tabular.texts(table[roles[role]], path, roles[role])
             if role in NEEDED:
                 _check_filled(column, rows, roles[role])
             made[role] = column
     if "repeats" in roles:
         made["repeats"] = whole_repeats(rows, roles["repeats"])
     if "prompt" in roles:
-        made["text_hash"] = hashed(tables.texts(table[roles["prompt"]], path, roles["prompt"]))
+        made["text_hash"] = hashed(tabular.texts(table[roles["prompt"]], path, roles["prompt"]))
     return made
 
 
@@ -185,12 +185,6 @@ def hashed(column: pa.ChunkedArray) -> pa.ChunkedArray:
         # Texts that differ in white space only, and empty ones, made the dictionary repeat itself.
         chunks.append(whole.cast(pa.string()).dictionary_encode())
     return pa.chunked_array(chunks, type=pa.dictionary(pa.int32(), pa.string()))
-
-
-def prompt_hash(text: str | None) -> str | None:
-    """SHA-256, in hexadecimal, of a prompt with runs of white space made one space."""
-    plain = " ".join((text or "").split())
-    return hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest() if plain else None
 
 
 def whole_repeats(rows: Rows, column: str) -> pa.Array:

@@ -9,8 +9,8 @@ import pandas as pd
 from jaxbench.errors import BadRequest
 from jaxbench.options import ReadOptions
 from jaxbench.sources.files import read_bytes
-from jaxbench.sources.long_table import prompt_hash
 from jaxbench.sources.outcomes import Aggregate, Note, Outcomes
+from jaxbench.sources.prompt_text import prompt_hash
 from jaxbench.sources.score_values import verdict
 
 # Metrics of inspect_ai that are means of the samples' scores.

@@ -9,8 +9,8 @@ import pandas as pd
 import pyarrow as pa
 
 from jaxbench.errors import BadRequest, some
-from jaxbench.sources import tables
-from jaxbench.sources.roles import spelled
+from jaxbench.sources.tables import tabular
+from jaxbench.sources.tables.roles import spelled
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Rows:
 
         **Errors:** `BadRequest` where it cannot be read, or has no rows.
         """
-        table = tables.read_table(path, list(dict.fromkeys(columns)))
+        table = tabular.read_table(path, list(dict.fromkeys(columns)))
         if not table.num_rows:
             raise BadRequest(f"{path} has no rows")
         return cls(path, table, np.arange(1, table.num_rows + 1))
@@ -39,7 +39,7 @@ class Rows:
 
     def texts(self, column: str) -> pd.Series:
         """A column as categorical text."""
-        return categorical(tables.texts(self.table[column], self.path, column))
+        return categorical(tabular.texts(self.table[column], self.path, column))
 
     def only(self, kept: np.ndarray) -> "Rows":
         """Some of the rows."""

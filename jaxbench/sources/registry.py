@@ -6,16 +6,16 @@ from pathlib import Path
 
 from jaxbench.errors import BadRequest
 from jaxbench.options import ReadOptions
-from jaxbench.sources.every_eval_ever import read_every_eval_ever
-from jaxbench.sources.inspect_logs import read_inspect
-from jaxbench.sources.lm_eval import read_lm_eval
-from jaxbench.sources.long_table import read_long
-from jaxbench.sources.native import ITEMS, SCORES, read_pair
+from jaxbench.sources.logs.every_eval_ever import read_every_eval_ever
+from jaxbench.sources.logs.inspect_logs import read_inspect
+from jaxbench.sources.logs.lm_eval import read_lm_eval
+from jaxbench.sources.logs.responses import read_response_files
+from jaxbench.sources.logs.swe_bench import read_swe_bench
 from jaxbench.sources.outcomes import Note, Outcomes
-from jaxbench.sources.responses import read_response_files
 from jaxbench.sources.sniff import SUFFIXES, UNSCORED, Sniffed, describe, sniff
-from jaxbench.sources.swe_bench import read_swe_bench
-from jaxbench.sources.wide_table import read_wide
+from jaxbench.sources.tables.long_table import read_long
+from jaxbench.sources.tables.native import ITEMS, SCORES, read_pair
+from jaxbench.sources.tables.wide_table import read_wide
 
 # Files that can be of few formats only, so that a damaged one is no stranger's (None: not said).
 _TABLES = (None, "native", "long", "wide")

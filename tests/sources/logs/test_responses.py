@@ -9,13 +9,13 @@ import pytest
 
 import jaxbench
 from jaxbench.errors import BadRequest
-from jaxbench.sources.item_tables import (
+from jaxbench.sources.logs.item_tables import (
     repository,
     swe_pro_items,
     swe_verified_items,
     terminal_bench_items,
 )
-from jaxbench.sources.responses import read_responses
+from jaxbench.sources.logs.responses import read_responses
 
 GOOD = '{"subject_id": "a", "responses": {"x": 1, "y": 0}}'
 

@@ -9,13 +9,13 @@ import pyarrow as pa
 
 from jaxbench.errors import BadRequest, nearest
 from jaxbench.options import ReadOptions
-from jaxbench.sources import tables
-from jaxbench.sources.choosing import Rows, chosen_rows, where_columns
 from jaxbench.sources.files import HEAD, read_bytes
-from jaxbench.sources.long_table import hashed
 from jaxbench.sources.outcomes import Note, Outcomes
-from jaxbench.sources.roles import GUESSES, spelled
 from jaxbench.sources.score_values import as_fractions, score_column
+from jaxbench.sources.tables import tabular
+from jaxbench.sources.tables.choosing import Rows, chosen_rows, where_columns
+from jaxbench.sources.tables.long_table import hashed
+from jaxbench.sources.tables.roles import GUESSES, spelled
 
 # Beside the id, a matrix of items may hold these; every other column is a model.
 FACT_NAMES = ("task", "category", "prompt", "prompt_hash", "prompt_sha256", "subtask", "chance")
@@ -50,7 +50,7 @@ def read_wide(files: Sequence[Path], options: ReadOptions) -> Outcomes:
             "one row per score"
         )
     path = files[0]
-    names = tables.column_names(path, read_bytes(path, HEAD))
+    names = tabular.column_names(path, read_bytes(path, HEAD))
     found = orientation(names, options)
     if found is None:
         raise BadRequest(
@@ -65,13 +65,13 @@ def read_wide(files: Sequence[Path], options: ReadOptions) -> Outcomes:
     others = [n for n in names if n not in (key, *facts.values(), *where)]
     if not others:
         raise BadRequest(f"{path}: no column of scores beside {key!r}")
-    if nameless := [n for n in others if n.startswith(tables.UNNAMED)]:
+    if nameless := [n for n in others if n.startswith(tabular.UNNAMED)]:
         raise BadRequest(
             f"{path}: {nameless[0].removeprefix('unnamed ')} has no name; expected that of a "
             f"{'model' if role == 'item_id' else 'item'}"
         )
     rows = chosen_rows(Rows.of(path, names), where)
-    ids = tables.texts(rows.table[key], path, key).cast("string").to_pylist()
+    ids = tabular.texts(rows.table[key], path, key).cast("string").to_pylist()
     if any(not (i or "").strip() for i in ids):
         row = next(r for r, i in enumerate(ids) if not (i or "").strip())
         raise BadRequest(f"{rows.place(row)} has an empty {key}")
@@ -134,7 +134,7 @@ def _fact_columns(rows: Rows, facts: dict[str, str]) -> dict[str, np.ndarray]:
     """What the table says about its items, as text; of a prompt, the hash of its text."""
     made = {}
     for fact, column in facts.items():
-        values = tables.texts(rows.table[column], rows.path, column)
+        values = tabular.texts(rows.table[column], rows.path, column)
         if fact == "prompt":
             values, fact = hashed(values), "prompt_hash"
             if values.null_count and "prompt_hash" in made:

@@ -14,7 +14,7 @@ import pandas as pd
 from jaxbench.errors import BadRequest, some
 from jaxbench.options import ReadOptions
 from jaxbench.sources.files import read_json
-from jaxbench.sources.item_tables import INSTANCE
+from jaxbench.sources.logs.item_tables import INSTANCE
 from jaxbench.sources.outcomes import Note, Outcomes
 from jaxbench.sources.sniff import Sniffed
 

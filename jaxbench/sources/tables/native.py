@@ -21,8 +21,8 @@ import pyarrow.parquet as pq
 from jaxbench.errors import BadRequest, some
 from jaxbench.options import ReadOptions
 from jaxbench.sources.outcomes import Note, Outcomes
-from jaxbench.sources.roles import VARIANTS, check_variants
 from jaxbench.sources.score_values import as_fractions
+from jaxbench.sources.tables.roles import VARIANTS, check_variants
 
 ITEMS, SCORES = "items.parquet", "scores.parquet"
 # Key of the Parquet metadata under which jaxbench writes the denominator of its scores.

@@ -6,11 +6,11 @@ from pathlib import Path
 import pandas as pd
 
 from jaxbench.errors import BadRequest
-from jaxbench.sources import tables
-from jaxbench.sources.choosing import listed
 from jaxbench.sources.files import HEAD, read_bytes, read_json, read_text, start_of
-from jaxbench.sources.long_table import hashed
-from jaxbench.sources.roles import find_roles
+from jaxbench.sources.tables import tabular
+from jaxbench.sources.tables.choosing import listed
+from jaxbench.sources.tables.long_table import hashed
+from jaxbench.sources.tables.roles import find_roles
 
 ROLES = ("item_id", "task", "category", "subtask", "chance", "prompt_hash", "doc_hash")
 
@@ -25,7 +25,7 @@ def read_items(path: Path) -> pd.DataFrame:
     """
     head = read_bytes(path, HEAD)
     ids = None
-    if not head.startswith(tables.PARQUET):
+    if not head.startswith(tabular.PARQUET):
         suffix = path.suffix.lower()
         if suffix not in (".csv", ".tsv", ".txt") and start_of(head).lstrip()[:1] == "[":
             content = read_json(path)
@@ -36,7 +36,7 @@ def read_items(path: Path) -> pd.DataFrame:
             ids = [line for line in ids if line]
     if ids is not None:
         return _checked(pd.DataFrame({"item_id": ids}, dtype=object), path)
-    names = tables.column_names(path, head)
+    names = tabular.column_names(path, head)
     # A list of items may call them by a name that a table of scores keeps for tasks.
     roles = {r: c for r, c in find_roles(names, {}, (), path).items() if r in (*ROLES, "prompt")}
     if "item_id" not in roles:
@@ -44,11 +44,11 @@ def read_items(path: Path) -> pd.DataFrame:
             f"{path}: no column is the item; found {listed(names) or 'none'}; expected item_id "
             "(a list without a header is a text file)"
         )
-    table = tables.read_table(path, list(dict.fromkeys(roles.values())))
+    table = tabular.read_table(path, list(dict.fromkeys(roles.values())))
     made = {}
     # The text of prompts comes last: its hash stands for the column of hashes.
     for role, column in sorted(roles.items(), key=lambda role: role[0] == "prompt"):
-        values = tables.texts(table[column], path, column)
+        values = tabular.texts(table[column], path, column)
         if role == "prompt":
             role, values = "prompt_hash", hashed(values)
             if values.null_count and "prompt_hash" in made:

@@ -7,7 +7,7 @@ import pytest
 
 import jaxbench
 from jaxbench.errors import BadRequest
-from jaxbench.sources.long_table import prompt_hash
+from jaxbench.sources.prompt_text import prompt_hash
 
 UUID = "f3a1c0de-4b2e-4c1a-9f6d-1b7e5a2c8d40"
 

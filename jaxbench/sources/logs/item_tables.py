@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from jaxbench.errors import BadRequest, some
-from jaxbench.sources.responses import read_lines
+from jaxbench.sources.logs.responses import read_lines
 
 # OWNER__REPOSITORY-NUMBER, or -COMMIT with what builders of SWE-bench Pro append to it.
 INSTANCE = re.compile(r"(?:instance_)?([^/\s]+?)__([^/\s]+?)-(?:\d+|[0-9a-f]{40}(?:-v\w+)?)")

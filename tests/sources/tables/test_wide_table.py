@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import jaxbench
-from jaxbench.sources.long_table import prompt_hash
+from jaxbench.sources.prompt_text import prompt_hash
 from tabled import lines, notes, put, refuse, scores
 
 BY_ITEM = lines("item_id,gpt,claude", "q1,1,0", "q2,0.5,1", "q3,0,0")

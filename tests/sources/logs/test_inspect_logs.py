@@ -12,7 +12,7 @@ import pytest
 import jaxbench
 from commands import everything_below
 from jaxbench.errors import BadRequest
-from jaxbench.sources.long_table import prompt_hash
+from jaxbench.sources.prompt_text import prompt_hash
 
 
 def sample(name, score=None, *, epoch=1, asked=None, choices=None, scorer="match", **more) -> dict:

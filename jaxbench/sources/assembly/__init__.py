@@ -1,0 +1,1 @@
+"""From what a reader found to a benchmark, check after check."""

@@ -1,0 +1,1 @@
+"""Tables: columns by role, long and wide tables, the native pair, lists of items."""
