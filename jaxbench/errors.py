@@ -31,3 +31,8 @@ def some(names: Iterable[str], most: int = 3) -> str:
     names = list(names)
     shown = ", ".join(repr(name) for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def counted(number: int, noun: str) -> str:
+    """A number and what it counts: `1 item`, `1,200 items`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -6,6 +6,9 @@ from dataclasses import replace
 
 from jaxbench.benchmark.container import Benchmark
 
+# What the provenance of such a benchmark says.
+NAMELESS = "the names of models and items are replaced"
+
 
 def anonymous(benchmark: Benchmark) -> Benchmark:
     """The same outcomes under names that say nothing: `model 07`, `item 0123`.
@@ -30,7 +33,7 @@ def anonymous(benchmark: Benchmark) -> Benchmark:
         benchmark,
         # A file of one model may bear its name.
         name="benchmark" if benchmark.name in names else benchmark.name,
-        provenance=said,
+        provenance=(*said, NAMELESS),
         models=_dealt("model", benchmark.models, salt),
         items=_dealt("item", benchmark.items, salt),
     )

@@ -14,7 +14,7 @@ from jaxbench.benchmark.counts import (
     counts_from_scores,
     simplest_fraction,
 )
-from jaxbench.errors import BadRequest, some
+from jaxbench.errors import BadRequest, counted, some
 from jaxbench.options import Protocol
 
 # How results name the attack's own router; no genuine model may bear it.
@@ -103,6 +103,8 @@ class Benchmark(eqx.Module):
         for kind, names in (("models", models), ("items", items)):
             if not names:
                 raise BadRequest(f"found no {kind}")
+        for kind, names in (("task", tasks), ("category", categories), ("subtask", subtasks)):
+            _check_given(kind, names, items)
         _check_scores(scores, models, items)
         if not keep_shared_prompts:
             check_prompts(hashes, tasks, items)
@@ -132,7 +134,9 @@ class Benchmark(eqx.Module):
         )
 
     def __repr__(self) -> str:
-        shape = f"{len(self.models)} models x {len(self.items)} items in {len(self.tasks)} tasks"
+        named = (("model", self.models), ("item", self.items), ("task", self.tasks))
+        models, items, tasks = (counted(len(names), noun) for noun, names in named)
+        shape = f"{models} x {items} in {tasks}"
         return f"Benchmark({self.name!r}: {shape})"
 
     @property
@@ -197,6 +201,12 @@ def _check_names(kind: str, names: list[str]) -> None:
         seen: set[str] = set()
         repeated = sorted({name for name in names if name in seen or seen.add(name)})
         raise BadRequest(f"{kind} named more than once: {some(repeated)}")
+
+
+def _check_given(kind: str, names: Sequence[str] | None, items: list[str]) -> None:
+    for name, item in () if names is None else zip(names, items, strict=True):
+        if not str(name).strip():
+            raise BadRequest(f"item {item!r} has a {kind} without a name")
 
 
 def _check_scores(scores: np.ndarray, models: list[str], items: list[str]) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from jaxbench.errors import BadRequest
+from jaxbench.errors import BadRequest, counted
 from jaxbench.options import ReadOptions
 from jaxbench.sources.logs.every_eval_ever import read_every_eval_ever
 from jaxbench.sources.logs.inspect_logs import read_inspect
@@ -91,7 +91,7 @@ def read_outcomes(path: Path, options: ReadOptions) -> Outcomes:
     notes = [Note(told if len(files) == 1 else f"{told}; {len(files)} files")]
     if others:
         names = tuple(str(other.path.relative_to(path)) for other in others)
-        notes.append(Note(f"{len(others)} files were not read", names, shown=True))
+        notes.append(Note(f"not read: {counted(len(others), 'file')}", names, shown=True))
     return Outcomes(**{**vars(outcomes), "notes": (*notes, *outcomes.notes)})
 
 

@@ -8,6 +8,7 @@ import re
 import shutil
 import uuid
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from jaxbench.benchmark import Benchmark
+from jaxbench.benchmark.anonymous import NAMELESS
 from jaxbench.errors import BadRequest, unknown
 from jaxbench.sources.tables.native import DENOMINATOR, ITEMS, SCORES
 
@@ -27,7 +29,8 @@ def write(benchmark: Benchmark, folder: str | Path, format: str = "native") -> P
     **Arguments:** `format`: `native` (`items.parquet` and `scores.parquet`) or `every_eval_ever`
     (per model an aggregate and a samples file, schema 0.3.0).
 
-    What is written is complete: where something fails, there is no folder.
+    What is written is complete: where something fails, there is no folder. A benchmark without
+    names is written with new hashes of its prompts, since item ids may have stood for them.
 
     **Errors:** `BadRequest` for another format, a folder that is there and not empty, or where
     nothing can be written.
@@ -38,12 +41,21 @@ def write(benchmark: Benchmark, folder: str | Path, format: str = "native") -> P
     try:
         _check_free(target)
         with _complete_or_absent(target) as scratch:
-            WRITERS[format](benchmark, scratch)
+            WRITERS[format](_without_ids(benchmark), scratch)
     except OSError as error:
         raise BadRequest(f"{folder}: {(error.strerror or str(error)).lower()}") from None
     except (UnicodeEncodeError, pa.ArrowException) as error:
         raise BadRequest(f"{folder}: a name cannot be written as UTF-8: {error}") from None
     return target
+
+
+def _without_ids(benchmark: Benchmark) -> Benchmark:
+    """The benchmark, with hashes that say nothing about its items if it has no names."""
+    if NAMELESS not in benchmark.provenance:
+        return benchmark
+    salt = benchmark.digest()
+    hidden = (hashlib.sha256(f"{salt}|{h}".encode()).hexdigest() for h in benchmark.prompt_hashes)
+    return replace(benchmark, prompt_hashes=tuple(hidden))
 
 
 def _check_free(target: Path) -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import jaxbench
 from commands import answer, elsewhere
 from jaxbench.benchmark import Benchmark, anonymous
-from tabled import lines, put
+from outcome_files import CSV, lines, put
 
 MODELS = ("Secret Sauce 7B", "hush/hush-mini", "=whisper(1)", "zz [quiet]")
 ITEMS = tuple(f"riddle-{n}" for n in range(12))
@@ -160,3 +160,16 @@ def everything(folder) -> str:
 
 def named(text: str) -> list[str]:
     return [name for name in (*MODELS, *ITEMS, "riddle-lost") if name in text]
+
+
+def test_what_is_written_of_it_holds_no_name(tmp_path):
+    benchmark = jaxbench.read(put(tmp_path / "mine.csv", CSV), anonymise=True)
+    # Without hashes, item ids stand for the prompts while numbers are computed.
+    assert "q1" in benchmark.prompt_hashes
+    for form in ("native", "every_eval_ever"):
+        folder = jaxbench.write(benchmark, tmp_path / form, format=form)
+        again = jaxbench.read(folder)
+        assert np.array_equal(np.sort(again.counts.sum(axis=1)), [1, 2])
+        written = b"".join(p.read_bytes() for p in folder.rglob("*") if p.is_file())
+        assert not any(f"q{n}".encode() in written for n in (1, 2, 3))
+        assert len(set(again.prompt_hashes)) == 3

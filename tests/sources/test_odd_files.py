@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import jaxbench
 from commands import elsewhere, refused
 from jaxbench.errors import BadRequest
-from tabled import CSV, MATRIX, lines, put, refuse, scores
+from outcome_files import CSV, MATRIX, lines, put, refuse, scores
 
 GOOD = pd.DataFrame({"model": list("aabb"), "item_id": [1, 2, 1, 2], "score": [1, 0, 0, 1]})
 LIST = json.dumps(GOOD.to_dict("records"))
@@ -270,7 +270,7 @@ def test_a_broken_file_among_results_is_not_left_out(tmp_path):
     (tmp_path / "d/b.jsonl").write_text("")
     put(tmp_path / "d/notes.json", "{")
     benchmark = jaxbench.read(tmp_path / "d")
-    assert "note: 2 files were not read: 'b.jsonl', 'notes.json'" in benchmark.provenance
+    assert "note: not read: 2 files: 'b.jsonl', 'notes.json'" in benchmark.provenance
 
 
 # Through the command line: exit status 2, one line, nothing written

@@ -103,7 +103,7 @@ def test_a_folder_of_several_formats(tmp_path):
     benchmark = jaxbench.read(tmp_path, format="responses")
     assert benchmark.models == ("m", "n")
     note = next(n for n in benchmark.provenance if "not read" in n)
-    assert note == "note: 2 files were not read: 'other.json', 'a.jsonl'"
+    assert note == "note: not read: 2 files: 'other.json', 'a.jsonl'"
     assert "holds no file of format=inspect" in told(tmp_path, format="inspect")
 
 
@@ -124,7 +124,7 @@ def test_an_unreadable_stranger_is_noted_with_and_without_a_format(tmp_path):
     write(tmp_path / "cut.json", '{"a": [1, 2')
     for format in (None, "responses"):
         benchmark = jaxbench.read(tmp_path, format=format)
-        assert "note: 2 files were not read: 'cut.json', 'empty.json'" in benchmark.provenance
+        assert "note: not read: 2 files: 'cut.json', 'empty.json'" in benchmark.provenance
     # What could only be a log of the format that is read is no stranger.
     write(tmp_path / "x.eval", "PK\x03\x04 and no more")
     jaxbench.read(tmp_path, format="responses")

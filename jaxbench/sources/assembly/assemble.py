@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from jaxbench.benchmark import Benchmark, anonymous
-from jaxbench.errors import BadRequest, some
+from jaxbench.errors import BadRequest, counted, some
 from jaxbench.options import Protocol, ReadOptions
 from jaxbench.sources.assembly.missing import keep_complete
 from jaxbench.sources.assembly.prompts import choose_hashes, drop_shared
@@ -204,7 +204,8 @@ def _cells(
         means = np.where(runs > 0, sums / np.where(runs > 0, runs, 1), np.nan).reshape(shape)
     present = (runs > 0).reshape(shape)
     if not known.all():
-        notes.append(Note(f"{int((~known).sum())} rows have no score and count as missing"))
+        lost = counted(int((~known).sum()), "row")
+        notes.append(Note(f"without a score, and so missing: {lost}"))
     for name, score in absent.items():
         row = models.index(name)
         means[row] = np.where(present[row], means[row], score)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from jaxbench.errors import BadRequest
+from jaxbench.errors import BadRequest, counted
 from jaxbench.options import ReadOptions
 from jaxbench.sources.outcomes import Aggregate, Note
 
@@ -53,9 +53,10 @@ def reconcile(
         if abs(mean - one.value) <= TOLERANCE:
             agreed += 1
             continue
+        rows = counted(len(row), "row")
         said = (
             f"{one.source} reports {one.metric} {one.value:.12g} of {one.model!r} on "
-            f"{one.task or 'all tasks'}, but its {len(row):,} rows have the mean {mean:.12g}"
+            f"{one.task or 'all tasks'}, but the mean of its {rows} is {mean:.12g}"
         )
         if options.mismatch == "refuse":
             raise BadRequest(f"{said}; take the rows all the same with mismatch=note")

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from jaxbench.errors import BadRequest
+from jaxbench.errors import BadRequest, counted
 from jaxbench.options import ReadOptions
 from jaxbench.sources.files import read_bytes
 from jaxbench.sources.outcomes import Aggregate, Note, Outcomes
@@ -38,7 +38,8 @@ def read_inspect(files: Sequence[Path], options: ReadOptions) -> Outcomes:
         rows += [_scored(path, shared | sample, chosen, options) for sample in samples]
         if header.status != "success":
             told = (
-                f"{path.name} ended with status {header.status}: {len(samples)} samples are in it"
+                f"{path.name} ended with status {header.status}; it has "
+                f"{counted(len(samples), 'sample')}"
             )
             notes.append(Note(told, shown=True))
         means, told = _aggregates(path, header, task, model, chosen, options)

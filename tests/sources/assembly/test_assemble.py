@@ -10,8 +10,8 @@ from jaxbench.benchmark import Benchmark
 from jaxbench.options import ReadOptions
 from jaxbench.sources.assembly.assemble import assemble
 from jaxbench.sources.outcomes import Outcomes
+from outcome_files import CSV, lines, notes, put, refuse, scores
 from pairs import score_frame, write_pair
-from tabled import CSV, lines, notes, put, refuse, scores
 
 UNMARKED = "rows of one model and item count as repeats"
 

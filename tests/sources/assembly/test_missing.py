@@ -9,7 +9,7 @@ from hypothesis.extra import numpy as arrays
 import jaxbench
 from jaxbench.errors import BadRequest
 from jaxbench.sources.assembly.missing import keep_complete
-from tabled import lines, notes, put, refuse, scores
+from outcome_files import lines, notes, put, refuse, scores
 
 CHOICES = ("drop_items", "drop_models", "drop_fewest")
 

@@ -11,7 +11,7 @@ import jaxbench
 from jaxbench.options import ReadOptions
 from jaxbench.sources import read_as
 from jaxbench.sources.prompt_text import prompt_hash
-from tabled import lines, notes, put, refuse, scores
+from outcome_files import lines, notes, put, refuse, scores
 
 IDS = "no hash of prompts or documents: every item counts as its own prompt"
 TEXT = "prompts are hashed by their text"

@@ -13,6 +13,8 @@ import jaxbench
 from commands import everything_below
 from jaxbench.errors import BadRequest
 from jaxbench.sources.prompt_text import prompt_hash
+from outcome_files import noted
+from outcome_files import refuse as refused
 
 
 def sample(name, score=None, *, epoch=1, asked=None, choices=None, scorer="match", **more) -> dict:
@@ -75,21 +77,6 @@ def write(path: Path, content, form="json") -> Path:
         if content["status"] != "started":
             archive.writestr("header.json", json.dumps(header))
     return path
-
-
-def refused(path, *words, **options):
-    with pytest.raises(BadRequest) as failure:
-        jaxbench.read(path, **options)
-    text = str(failure.value)
-    assert text.startswith(str(path)), text
-    assert len(text.splitlines()) == 1, text
-    for word in words:
-        assert word in text, (word, text)
-
-
-def noted(benchmark, *words):
-    found = [note for note in benchmark.provenance if all(w in note for w in words)]
-    assert len(found) == 1, (words, benchmark.provenance)
 
 
 FORMS = pytest.mark.parametrize("form", ["json", "eval"])
@@ -225,7 +212,7 @@ def test_a_mean_that_is_not_that_of_the_rows(tmp_path):
     content = log([sample(1, "C"), sample(2, "I")],
                   results=means(("match", "match", None, {"accuracy": 0.75})))  # fmt: skip
     path = write(tmp_path / "l.json", content)
-    refused(path, "reports match accuracy 0.75", "the mean 0.5", "mismatch=note")
+    refused(path, "reports match accuracy 0.75", "the mean of its 2 rows is 0.5", "mismatch=note")
     assert jaxbench.read(path, mismatch="note").scores.tolist() == [[1, 0]]
 
 
@@ -238,7 +225,7 @@ def test_samples_with_errors_are_missing(form, tmp_path):
     refused(path, "misses 1 of 2: '2'")
     benchmark = jaxbench.read(path, missing="drop_items")
     assert benchmark.items == ("1",)
-    noted(benchmark, "ended with status error: 2 samples are in it")
+    noted(benchmark, "ended with status error; it has 2 samples")
     noted(benchmark, "1 reported mean is that of the rows")
 
 
@@ -250,7 +237,7 @@ def test_the_status_is_noted(form, status, tmp_path):
     content["eval"]["dataset"]["sample_ids"].append(3)
     benchmark = jaxbench.read(write(tmp_path / f"l.{form}", content, form))
     assert benchmark.scores.tolist() == [[1, 0]]
-    noted(benchmark, f"ended with status {status}: 2 samples are in it")
+    noted(benchmark, f"ended with status {status}; it has 2 samples")
 
 
 @FORMS

@@ -8,6 +8,8 @@ import pytest
 
 import jaxbench
 from jaxbench.errors import BadRequest
+from outcome_files import noted
+from outcome_files import refuse as refused
 
 DATE = "2026-02-03T04-05-06.789012"
 OTHER_DATE = "2026-02-04T04-05-06.789012"
@@ -53,24 +55,6 @@ def results(folder, content, date=DATE, name=None):
     path = folder / (name or f"results_{date}.json")
     path.write_text(json.dumps(content, indent=2))
     return path
-
-
-def refused(path, *words, **options):
-    with pytest.raises(BadRequest) as failure:
-        jaxbench.read(path, **options)
-    text = str(failure.value)
-    assert text.startswith(str(path)), text
-    assert len(text.splitlines()) == 1, text
-    for word in words:
-        assert word in text, (word, text)
-    return text
-
-
-def noted(benchmark, *words):
-    """The one note that holds all of these words."""
-    found = [note for note in benchmark.provenance if all(w in note for w in words)]
-    assert len(found) == 1, benchmark.provenance
-    return found[0]
 
 
 def test_a_folder_of_models_and_tasks(tmp_path):
@@ -238,8 +222,10 @@ def test_models_asked_different_things_under_one_id(tmp_path):
 def test_a_mean_that_is_not_that_of_the_rows(tmp_path):
     path = lines(tmp_path / "m", [row(0, acc=1.0), row(1, acc=0.0)])
     results(tmp_path / "m", report({"t": {"acc,none": 0.75}}))
-    refused(tmp_path / "m", "reports acc,none 0.75", "the mean 0.5", "mismatch=note")
-    refused(path, "reports acc,none 0.75", "the mean 0.5")
+    refused(
+        tmp_path / "m", "reports acc,none 0.75", "the mean of its 2 rows is 0.5", "mismatch=note"
+    )
+    refused(path, "reports acc,none 0.75", "the mean of its 2 rows is 0.5")
     benchmark = jaxbench.read(path, mismatch="note")
     assert benchmark.scores.tolist() == [[1, 0]]
     noted(benchmark, "a reported mean is 0.75 where the rows have 0.5")

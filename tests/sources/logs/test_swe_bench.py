@@ -7,6 +7,8 @@ import pytest
 
 import jaxbench
 from jaxbench.errors import BadRequest
+from outcome_files import noted
+from outcome_files import refuse as refused
 
 IDS = ("django__django-1", "django__django-2", "sympy__sympy-3", "sympy__sympy-4")
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -33,21 +35,6 @@ def report(total=None, **lists) -> dict:
         **{f"{name}_ids": ids[name] for name in named},
         "schema_version": 2,
     }
-
-
-def refused(path, *words, **options):
-    with pytest.raises(BadRequest) as failure:
-        jaxbench.read(path, **options)
-    text = str(failure.value)
-    assert text.startswith(str(path)), text
-    assert len(text.splitlines()) == 1, text
-    for word in words:
-        assert word in text, (word, text)
-
-
-def noted(benchmark, *words):
-    found = [note for note in benchmark.provenance if all(w in note for w in words)]
-    assert len(found) == 1, (words, benchmark.provenance)
 
 
 @pytest.fixture
@@ -164,7 +151,7 @@ def test_submissions_in_a_tree(tmp_path, items):
     assert benchmark.models == ("20240402_a", "20240620_b", "20250101_c")
     assert benchmark.items == IDS
     assert benchmark.scores.tolist() == [[1, 1, 0, 0], [0, 1, 0, 0], [0, 0, 0, 0]]
-    noted(benchmark, "18 files were not read")
+    noted(benchmark, "not read: 18 files")
     # A damaged stranger is no reason to stop, even where the format is named.
     assert jaxbench.read(tree, items=items, format="swe_bench").digest() == benchmark.digest()
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import jaxbench
 from commands import answer, elsewhere
 from jaxbench.sources.score_values import as_fractions, score_column, verdict
-from tabled import CSV, HEADER, MATRIX, ROWS, lines, notes, put, refuse, scores
+from outcome_files import CSV, HEADER, MATRIX, ROWS, lines, notes, put, refuse, scores
 
 FRAME = pd.DataFrame(ROWS, columns=list(HEADER))
 RECORDS = [dict(zip(HEADER, row, strict=True)) for row in ROWS]

@@ -9,7 +9,7 @@ import pytest
 
 import jaxbench
 from jaxbench.errors import BadRequest
-from tabled import lines, notes, put, refuse, scores
+from outcome_files import lines, notes, put, refuse, scores
 
 ROWS = lines("model,item_id,score", "a,1,1", "a,02,0", "b,1,0", "b,02,1")
 RIGHT = {"a": {"02": 0, "1": 1}, "b": {"02": 1, "1": 0}}

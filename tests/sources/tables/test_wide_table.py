@@ -7,7 +7,7 @@ import pytest
 
 import jaxbench
 from jaxbench.sources.prompt_text import prompt_hash
-from tabled import lines, notes, put, refuse, scores
+from outcome_files import lines, notes, put, refuse, scores
 
 BY_ITEM = lines("item_id,gpt,claude", "q1,1,0", "q2,0.5,1", "q3,0,0")
 BY_MODEL = lines("model,q1,q2,q3", "gpt,1,0.5,0", "claude,0,1,0")

@@ -1,4 +1,4 @@
-"""Small tables of one's own, what was read from them, and how they are refused."""
+"""Files of outcomes: small tables, what was read and said, and how files are refused."""
 
 from pathlib import Path
 
@@ -61,3 +61,9 @@ def refuse(path: Path, *words: str, starts: Path | None = None, most: int = 1, *
     for word in words:
         assert word in text, (word, text)
     return text
+
+
+def noted(benchmark: Benchmark, *words: str) -> None:
+    """Exactly one sentence of the provenance holds all these words."""
+    found = [note for note in benchmark.provenance if all(word in note for word in words)]
+    assert len(found) == 1, (words, benchmark.provenance)
