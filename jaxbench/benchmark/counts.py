@@ -11,6 +11,8 @@ from math import lcm
 import numpy as np
 from jaxtyping import Int
 
+from jaxbench.benchmark.provenance import ON_GRID
+
 LARGEST_DENOMINATOR = 10**6
 # How far scores may lie from multiples of 1/d: the rounding of float64, of float32, of a printed
 # number of six decimals. A coarser tolerance has to match a smaller d, or chance would match it.
@@ -91,7 +93,7 @@ def counts_from_scores(
         denominator = common_denominator(scores)
     if denominator is None:
         denominator = LARGEST_DENOMINATOR
-        note = "scores have no common denominator up to 10^6: rounded to a grid of 1e-6"
+        note = ON_GRID
     else:
         note = f"scores are multiples of 1/{denominator}"
     counts = np.rint(scores * denominator).astype(np.int64)

@@ -5,8 +5,9 @@ shares and p-values fractions; what is undefined is null.
 
 - `benchmark, scoring, level, power, correction, resamples, seed`: what was described, and how.
 - `shape`: `models, items, tasks, categories, denominator` (scores are whole multiples of its
-  inverse), `on_grid` (they were rounded to that), `repeats` (runs per score, as the files say),
-  `prompts, shared_prompts` (standing on several items), `shared_prompt_items,
+  inverse), `on_grid` (they were rounded to that), `repeats` (fewest and most runs per
+  score, as the files say), `prompts, prompts_told_by` (`text`, `document` or `item`)
+  `, shared_prompts` (standing on several items), `shared_prompt_items,
   prompts_in_several_tasks, solved_by_all, solved_by_none` (items), `missing` (what readers noted).
 - `tasks`: per task `task, items, category`, and over models `mean_pp, sd_pp, low_pp, high_pp`.
 - `models`, best first: `model, rank` (equals share one) `, tied, score_pp, score_pp_low,

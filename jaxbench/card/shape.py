@@ -1,17 +1,11 @@
 """What a benchmark is made of: counts of its models, items, tasks and prompts."""
 
-import re
 from collections import Counter
 
 import numpy as np
 
-from jaxbench.benchmark import Benchmark, scoring
+from jaxbench.benchmark import Benchmark, provenance, scoring
 from jaxbench.card.numbers import plain
-
-# How readers say what they know about runs of an item, and about what is not there.
-REPEATS = re.compile(r"each score is the mean of (.+) runs")
-MISSING = re.compile(r"\bmiss|left out|\bdrop|\bwithout\b|\babsent\b|\black")
-GRID = "rounded to a grid"
 
 
 def shape(benchmark: Benchmark) -> dict[str, object]:
@@ -23,8 +17,7 @@ def shape(benchmark: Benchmark) -> dict[str, object]:
         tasks_of.setdefault(prompt, set()).add(task)
     counts = benchmark.counts
     notes = benchmark.provenance
-    repeats = [found[1] for found in map(REPEATS.search, notes) if found]
-    runs = int(repeats[0]) if repeats and repeats[0].isdecimal() else (repeats or [None])[0]
+    runs = provenance.runs(notes)
     categories = benchmark.categories
     return {
         "models": len(benchmark.models),
@@ -32,15 +25,16 @@ def shape(benchmark: Benchmark) -> dict[str, object]:
         "tasks": len(benchmark.tasks),
         "categories": None if categories is None else len(set(categories)),
         "denominator": benchmark.denominator,
-        "on_grid": any(GRID in note for note in notes),
-        "repeats": runs,
+        "on_grid": provenance.on_grid(notes),
+        "repeats": None if runs is None else list(runs),
         "prompts": len(prompts),
+        "prompts_told_by": provenance.prompts_told_by(notes),
         "shared_prompts": len(shared),
         "shared_prompt_items": sum(shared),
         "prompts_in_several_tasks": sum(len(tasks) > 1 for tasks in tasks_of.values()),
         "solved_by_all": int((counts == benchmark.denominator).all(axis=0).sum()),
         "solved_by_none": int((counts == 0).all(axis=0).sum()),
-        "missing": [note for note in notes if MISSING.search(note)],
+        "missing": provenance.what_is_missing(notes),
     }
 
 

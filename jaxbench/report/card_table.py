@@ -10,6 +10,7 @@ from rich.table import Table
 
 # Models that are shown, cells of a line, and of a name in a sentence.
 MOST_ROWS = 20
+PROMPTS = {"text": "their text", "document": "the document", "item": "the item"}
 WIDTH, IN_TEXT = 80, 30
 # Below this a p-value is only known to be small.
 TINY = 1e-12
@@ -49,8 +50,13 @@ def _head(card: Mapping[str, Any]) -> list[str]:
         )
     of = shape["denominator"]
     scores = "0 or 1" if of == 1 else f"multiples of 1/{of:,}"
-    runs = "" if shape["repeats"] is None else f", {shape['repeats']} runs each"
+    runs = ""
+    if shape["repeats"] is not None:
+        fewest, most = shape["repeats"]
+        runs = f", {fewest if fewest == most else f'{fewest} to {most}'} runs each"
     prompts = _number(shape["prompts"], "prompt")
+    if shape["prompts_told_by"] is not None:
+        prompts += f", told apart by {PROMPTS[shape['prompts_told_by']]}"
     if shape["shared_prompts"]:
         prompts += (
             f", {shape['shared_prompts']:,} of them on {shape['shared_prompt_items']:,} items"

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
+from jaxbench.benchmark.provenance import SHOWN
 from jaxbench.errors import some
 
 # What an item carries beside its name; one value per item, whoever ran it.
@@ -26,7 +27,7 @@ class Note:
     def spell(self, anonymise: bool) -> str:
         """The sentence as provenance holds it."""
         names = f": {some(self.names)}" if self.names and not anonymise else ""
-        return f"{'note: ' if self.shown else ''}{self.text}{names}"
+        return f"{SHOWN if self.shown else ''}{self.text}{names}"
 
 
 @dataclass(frozen=True)

@@ -311,14 +311,18 @@ def test_shape_counts():
     benchmark = made(
         rows, tasks=["s", "s", "s", "t", "t", "u"], prompts=["a", "a", "b", "b", "c", "d"],
         categories=["x", "x", "x", "y", "y", "y"],
-        provenance=["each score is the mean of 2 runs", "note: 3 models left out: they lack items"],
+        provenance=[
+            "each score is the mean of 1 to 2 runs", "note: missing=drop_models: 3 models left out",
+            "prompts are told apart by the hash of their text",
+        ],
     )  # fmt: skip
     entries = card(benchmark, scoring="equal_category").to_dict()
     assert entries["shape"] == {
         "models": 2, "items": 6, "tasks": 3, "categories": 2, "denominator": 2, "on_grid": False,
-        "repeats": 2, "prompts": 4, "shared_prompts": 2, "shared_prompt_items": 4,
+        "repeats": [1, 2], "prompts": 4, "prompts_told_by": "text",
+        "shared_prompts": 2, "shared_prompt_items": 4,
         "prompts_in_several_tasks": 1, "solved_by_all": 2, "solved_by_none": 2,
-        "missing": ["note: 3 models left out: they lack items"],
+        "missing": ["missing=drop_models: 3 models left out"],
     }  # fmt: skip
     assert entries["tasks"][1] == {
         "task": "t", "items": 2, "category": "y", "mean_pp": 37.5,
@@ -441,7 +445,7 @@ def test_what_cannot_be_described(options, words):
 def test_the_bundled_benchmark():
     found = jaxbench.describe(jaxbench.load("terminal_science"), resamples=50)
     entries = found.to_dict()
-    assert entries["shape"]["repeats"] == 3
+    assert entries["shape"]["repeats"] == [3, 3]
     assert (entries["pairs"]["tested"], entries["pairs"]["tests"]) == (136, {"sign_flip": 136})
     assert entries["frontier"]["size"] == 2
     assert scoring.category_of_task(found.benchmark) is None

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from jaxbench.benchmark import Benchmark, anonymous
+from jaxbench.benchmark.provenance import mean_of_runs
 from jaxbench.errors import BadRequest, counted, some
 from jaxbench.options import Protocol, ReadOptions
 from jaxbench.sources.assembly.missing import keep_complete
@@ -205,7 +206,7 @@ def _cells(
     present = (runs > 0).reshape(shape)
     if not known.all():
         lost = counted(int((~known).sum()), "row")
-        notes.append(Note(f"without a score, and so missing: {lost}"))
+        notes.append(Note(f"missing: {lost} without a score"))
     for name, score in absent.items():
         row = models.index(name)
         means[row] = np.where(present[row], means[row], score)
@@ -213,10 +214,9 @@ def _cells(
     counts = runs[runs > 0]
     if "repeats" in rows or (counts > 1).any():
         low, high = int(counts.min()), int(counts.max())
-        spread = str(low) if low == high else f"{low} to {high}"
         unmarked = not told and len(rows) > len(np.unique(cell))
         untold = ": rows of one model and item count as repeats" if unmarked else ""
-        notes.append(Note(f"each score is the mean of {spread} runs{untold}", shown=unmarked))
+        notes.append(Note(mean_of_runs(low, high) + untold, shown=unmarked))
     return _Cells(models, items, means, present, runs.reshape(shape))
 
 

@@ -8,14 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from jaxbench.benchmark.provenance import PROMPTS
 from jaxbench.errors import BadRequest, some
 from jaxbench.sources.outcomes import FACTS, Note
-
-SAID = {
-    "prompt_hash": "prompts are told apart by the hash of their text",
-    "doc_hash": "prompts are told apart by the log's document hash",
-    "item_id": "no hash of prompts or documents: every item counts as its own prompt",
-}
 
 
 def choose_hashes(
@@ -72,11 +67,11 @@ def choose_hashes(
                 f"{fact} is known for {len(facts) - lack} of {len(facts)} items, so it is not used"
             )
             notes.append(Note(text, shown=True))
-    for kind in ("prompt_hash", "doc_hash"):
-        if kind in facts and facts[kind].notna().all():
-            notes.append(Note(SAID[kind]))
-            return facts, [str(h) for h in facts[kind]]
-    notes.append(Note(SAID["item_id"]))
+    for fact, kind in (("prompt_hash", "text"), ("doc_hash", "document")):
+        if fact in facts and facts[fact].notna().all():
+            notes.append(Note(PROMPTS[kind]))
+            return facts, [str(h) for h in facts[fact]]
+    notes.append(Note(PROMPTS["item"]))
     return facts, facts["item_id"].tolist()
 
 

@@ -126,11 +126,14 @@ def _report(path: Path, content: dict[str, Any]) -> tuple[dict[str, float], list
     notes = []
     if isinstance(total, int) and total > len(scores):
         notes.append(
-            Note(f"{path.name} names {len(scores)} of {total} instances; the others are missing",
-                 shown=True)
-        )  # fmt: skip
+            Note(
+                f"missing: {total - len(scores)} of {total} instances that {path.name} counts and "
+                "does not name",
+                shown=True,
+            )
+        )
     if doubtful:
-        told = f"{path.name}: instances of {' and '.join(doubtful)} count as missing"
+        told = f"missing: instances of {' and '.join(doubtful)} in {path.name}, without a verdict"
         notes.append(Note(told, shown=True))
     return scores, notes
 
