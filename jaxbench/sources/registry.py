@@ -146,8 +146,8 @@ def _folder(path: Path, options: ReadOptions) -> tuple[list[Sniffed], list[Sniff
             )
         return files, [*unread, *(f for others in by_format.values() for f in others)]
     if len(by_format) > 1:
-        counted = ", ".join(f"{len(files)} {name}" for name, files in sorted(by_format.items()))
-        raise BadRequest(f"{path} holds several formats ({counted}); choose one with format=")
+        kinds = ", ".join(f"{len(files)} {name}" for name, files in sorted(by_format.items()))
+        raise BadRequest(f"{path} holds several formats ({kinds}); choose one with format=")
     if not by_format:
         raise BadRequest(f"{path}: {_seen(found, unread)}; {_known()}")
     files = next(iter(by_format.values()))

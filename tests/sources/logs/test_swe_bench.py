@@ -113,7 +113,7 @@ def test_what_has_no_verdict_is_missing(kind, tmp_path):
     assert benchmark.items == IDS[:3]
     assert benchmark.scores.tolist() == [[1, 0, 0]]
     if kind in ("infra", "ambiguous"):
-        noted(benchmark, f"instances of {kind}_failure_ids count as missing")
+        noted(benchmark, f"missing: instances of {kind}_failure_ids in", "without a verdict")
 
 
 def test_a_resolved_instance_is_no_failure(tmp_path):
@@ -124,7 +124,7 @@ def test_a_resolved_instance_is_no_failure(tmp_path):
 
 def test_a_total_larger_than_what_is_listed(tmp_path, items):
     path = write(tmp_path / "m.r.json", report(resolved=IDS[:1], unresolved=IDS[1:3], total=500))
-    noted(jaxbench.read(path), "names 3 of 500 instances; the others are missing")
+    noted(jaxbench.read(path), "missing: 497 of 500 instances")
     refused(path, f"misses 1 of 4: '{IDS[3]}'", items=items)
 
 
