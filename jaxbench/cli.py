@@ -6,8 +6,8 @@ import os
 import sys
 from collections.abc import Sequence
 
+from jaxbench import unfinished
 from jaxbench.errors import BadRequest, unknown
-from jaxbench.jobs import unfinished
 from jaxbench.jobs.arguments import check_arguments
 from jaxbench.jobs.catalogue import JOBS, Job
 from jaxbench.jobs.hydra_app import run_hydra

@@ -44,6 +44,7 @@ from jaxbench.card.pairs import Pairs, pair_tests
 from jaxbench.card.scores import Scores, ranking, ranks
 from jaxbench.card.tiers import rank_bounds, tiers
 from jaxbench.options.describe import DescribeRequest
+from jaxbench.report import card_text
 
 # The columns of `summary.csv` after `benchmark`.
 COLUMNS = (
@@ -55,7 +56,7 @@ WHOLE = ("rank", "tier", "rank_low", "rank_high")
 
 @dataclass(frozen=True)
 class Card:
-    """What `jaxbench.describe` returns: `.summary()`, `.pairs()`, `.to_dict()`, `.warnings`."""
+    """What `jaxbench.describe` returns: `str()`, `.summary()`, `.pairs()`, `.to_dict()`."""
 
     benchmark: Benchmark
     request: DescribeRequest
@@ -64,6 +65,10 @@ class Card:
     def __repr__(self) -> str:
         found = f"{len(self.entries['models'])} models in {len(self.entries['tiers'])} tiers"
         return f"Card({self.benchmark.name!r}: {found})"
+
+    def __str__(self) -> str:
+        """The card as the terminal shows it, 80 columns wide."""
+        return card_text(self.entries)
 
     @property
     def warnings(self) -> list[str]:

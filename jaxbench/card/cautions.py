@@ -85,8 +85,8 @@ def _of_ranking(card: Mapping[str, Any]) -> list[str]:
         )
     if card["frontier"]["size"] == 1:
         found.append(
-            f"1 model is on the frontier ({card['frontier']['models'][0]!r} is nowhere behind): "
-            "endpoints=top5 finds no two models to mix"
+            f"1 model is on the frontier of all items ({card['frontier']['models'][0]!r} is "
+            "nowhere behind): endpoints=top5 finds two models only where a split has two"
         )
     return found
 

@@ -14,10 +14,11 @@ WITH_VALUE = frozenset(
 )  # fmt: skip
 MODES = frozenset(("--run", "-r", "--multirun", "-m", "--cfg", "-c", "--info", "-i",
                    "--shell-completion", "-sc"))  # fmt: skip
-FLAGS = WITH_VALUE | MODES | {"--hydra-help", "--resolve", "--experimental-rerun"}
+FLAGS = WITH_VALUE | MODES | {"--hydra-help", "--resolve"}
 CFG_VALUES = ("job", "hydra", "all")
 # Options of text that may also be several, in brackets.
 LISTS = frozenset({"score"})
+ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://")
 # Path values that Hydra's grammar takes as they are.
 PLAIN = re.compile(r"[A-Za-z0-9_./\-+%*@?|]*")
 
@@ -101,6 +102,9 @@ def _check_modes(arguments: Sequence[str]) -> None:
 
 
 def _check_path(job: Job, key: str, value: str, multirun: bool) -> None:
+    if ADDRESS.match(value.lstrip("\"'")):
+        # Not repeated: it may hold a token.
+        raise BadRequest(f"{key} is an address of the network; download the file and give its name")
     if value[:1] in ("'", '"') or "${" in value:
         return
     if not PLAIN.fullmatch(value.replace(",", "") if multirun else value):

@@ -183,6 +183,13 @@ def _notes(result: AttackResult) -> list[str]:
         for c in result.conditions
         if not c.summary.eligible
     ]
+    for c in result.conditions:
+        if 0 < c.summary.eligible < request.trials / 2:
+            notes.append(
+                f"note: {condition_name(c.condition)}: only {c.summary.eligible:,} of "
+                f"{request.trials:,} trials can be attacked (the rule finds two models); rows from "
+                "budget 1 on are of these, a choice of splits"
+            )
     notes += [note for note in result.benchmark.provenance if note.startswith("note: ")]
     if request.routers == "hash" and request.banks == 1:
         notes.append(

@@ -68,6 +68,7 @@ def run(options: Mapping[str, object], command: str, several: bool = False) -> N
 
 def _write(folder: Path, card: Card) -> None:
     card.summary().to_csv(folder / "summary.csv", index=False)
+    (folder / "card.txt").write_text(str(card), encoding="utf-8")
     (folder / "card.json").write_text(spelled(card.to_dict()) + "\n", encoding="utf-8")
 
 

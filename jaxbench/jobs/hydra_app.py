@@ -8,8 +8,8 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from jaxbench import unfinished
 from jaxbench.errors import BadRequest
-from jaxbench.jobs import unfinished
 from jaxbench.jobs.arguments import for_hydra, is_multirun
 from jaxbench.jobs.catalogue import Job
 

@@ -43,6 +43,6 @@ def _places() -> list[str]:
     return [
         f"cache: {cache_directory() / 'benchmarks'} (JAXBENCH_CACHE chooses another folder)",
         f"{DATA}: {offline}",
-        'use: jaxbench attack benchmark=NAME, or jaxbench.load("NAME") in Python; what is not '
-        "here is downloaded on first use",
+        'use: jaxbench attack benchmark=NAME, or jaxbench.load("NAME") in Python'
+        + ("; what is not here is downloaded on first use" if folder is None else ""),
     ]

@@ -9,12 +9,20 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
+from jaxbench import unfinished
 from jaxbench.errors import BadRequest
-from jaxbench.jobs import unfinished
 
 RECORD = "run.json"
 # What a run is made of.
-FILES = {RECORD, "config.yaml", "card.json", "summary.csv", "trials.parquet", "report.html"}
+FILES = {
+    RECORD,
+    "config.yaml",
+    "card.json",
+    "card.txt",
+    "summary.csv",
+    "trials.parquet",
+    "report.html",
+}
 FIGURES = {".svg", ".png"}
 
 
@@ -31,8 +39,10 @@ def check_directory(target: Path, overwrite: bool) -> None:
     """
     try:
         _check(target, overwrite)
-    except OSError as error:
-        raise BadRequest(f"out={target}: {(error.strerror or str(error)).lower()}") from None
+    except (OSError, RuntimeError) as error:
+        # A loop of links is a RuntimeError before Python 3.13.
+        reason = getattr(error, "strerror", None) or str(error)
+        raise BadRequest(f"out={target}: {reason.lower()}") from None
 
 
 def _check(target: Path, overwrite: bool) -> None:
@@ -99,7 +109,12 @@ def run_directory(target: Path, overwrite: bool) -> Iterator[Path]:
             raise BadRequest(f"out={target}: {(error.strerror or str(error)).lower()}") from None
         check_directory(target, overwrite)
         with unfinished.uninterrupted():
-            _take_place(partial, target)
+            try:
+                _take_place(partial, target)
+            except OSError:
+                raise BadRequest(
+                    f"out={target}: another run is writing there; name another folder"
+                ) from None
             unfinished.done(outermost)
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)

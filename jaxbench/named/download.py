@@ -16,6 +16,7 @@ from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
+from jaxbench import unfinished
 from jaxbench.cache import CACHE
 from jaxbench.errors import BadRequest
 from jaxbench.named.entry import HOST, Named, SourceFile
@@ -96,7 +97,10 @@ def _from_mirror(address: str) -> str:
 
 def _public(address: str) -> str:
     """An address without what may be secret in it."""
-    bare = address.split("?")[0].split("#")[0]
+    # A password may hold any character: all before the last @ goes first.
+    scheme, mark, rest = address.partition("://")
+    bare = f"{scheme}{mark}{rest.rsplit('@', 1)[-1]}" if mark else address
+    bare = bare.split("?")[0].split("#")[0]
     try:
         parts = urlsplit(bare)
         if parts.hostname and parts.port != 0:
@@ -115,6 +119,8 @@ def _receiver(file: SourceFile) -> Callable[[str, str, object], None]:
         import requests
 
         hashed, length = hashlib.sha256(), 0
+        # pooch's temporary file goes with the process, should that be told to stop.
+        unfinished.add(Path(target))
         deadline = time.monotonic() + LONGEST
         try:
             with (

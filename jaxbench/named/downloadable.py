@@ -71,6 +71,9 @@ SWE_PRO = Named(
     aliases=("swebench_pro_14",),
     notes=(
         *_credits("upstream scaleapi/SWE-bench_Pro-os is MIT", SWE_BENCH_PRO),
+        "a missing instance counts as unresolved",
+    ),
+    on_models=(
         "the source counts a missing instance as unresolved: 'Claude 4 Sonnet - 10132025' lacks "
         "168 of 730 upstream, so it stands at 32.88 % here, published 42.70 % over 562",
         "'Claude Opus 4.1 - paper' here equals the upstream folder claude-sonnet-4-paper item by "
@@ -105,9 +108,9 @@ TERMINAL_BENCH_2 = Named(
         *_credits("collected there from the Terminal-Bench 2.0 leaderboard", TERMINAL_BENCH),
         "a score is the share of 5 trials in 97 % of the pairs of system and item, of 1 to 6 in "
         "the others",
-        "the source gives no leaderboard figure to compare with; its best system, "
-        "factory_droid_gpt-5_2_at_openai, stands at 64.5 %",
+        "the source gives no leaderboard figure to compare with",
         "this is Terminal-Bench 2.0, not Terminal-Bench-Science",
     ),
+    on_models=("the best system, factory_droid_gpt-5_2_at_openai, stands at 64.5 %",),
 )
 DOWNLOADABLE = (SWE_PRO, SWE_VERIFIED, TERMINAL_BENCH_2)

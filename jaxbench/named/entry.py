@@ -34,7 +34,8 @@ class Named:
     """A benchmark that comes with the package (no `files`) or is downloaded once.
 
     `licence` and `citation` are those of the outcomes; `notes` are sentences that belong wherever
-    results are shown; `aliases` are folder names under which an offline folder may hold it.
+    results are shown, `on_models` those of them that name models (left out where names are);
+    `aliases` are folder names under which an offline folder may hold it.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Named:
     files: tuple[SourceFile, ...] = ()
     aliases: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    on_models: tuple[str, ...] = ()
 
     @property
     def bundled(self) -> bool:

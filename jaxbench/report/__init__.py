@@ -1,5 +1,6 @@
 """Figures and tables for people. Works on tables alone and knows no other room."""
 
+from jaxbench.report.card_table import card_text as card_text
 from jaxbench.report.card_table import print_card as print_card
 from jaxbench.report.figures import budget_figure as budget_figure
 from jaxbench.report.figures import save_figure as save_figure

@@ -1,12 +1,13 @@
 """A benchmark's card on the terminal."""
 
+import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 # Models that are shown, cells of a line, and of a name in a sentence.
 MOST_ROWS = 20
@@ -15,6 +16,13 @@ WIDTH, IN_TEXT = 80, 30
 # Below this a p-value is only known to be small.
 TINY = 1e-12
 HEADINGS = ("rank", "model", "score, pp", "less\nfirst", "p to\nfirst", "ranks", "mde,\npp")
+
+
+def card_text(card: Mapping[str, Any]) -> str:
+    """The card as plain text, 80 columns wide; `card`: the object of `card.json`."""
+    text = io.StringIO()
+    print_card(Console(file=text, width=WIDTH, force_terminal=False), card)
+    return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"
 
 
 def print_card(console: Console, card: Mapping[str, Any]) -> None:
@@ -53,7 +61,8 @@ def _head(card: Mapping[str, Any]) -> list[str]:
     runs = ""
     if shape["repeats"] is not None:
         fewest, most = shape["repeats"]
-        runs = f", {fewest if fewest == most else f'{fewest} to {most}'} runs each"
+        each = f"{fewest} to {most} runs" if fewest < most else _number(most, "run")
+        runs = f", {each} each"
     prompts = _number(shape["prompts"], "prompt")
     if shape["prompts_told_by"] is not None:
         prompts += f", told apart by {PROMPTS[shape['prompts_told_by']]}"
@@ -87,8 +96,9 @@ def _table(card: Mapping[str, Any]) -> Table:
             tier = model["tier"]
             size = _number(len(card["tiers"][tier - 1]), "model")
             table.add_row("", f"[bold]tier {tier}: {size}[/bold]")
-        row[1] = escape(_cut(row[1], WIDTH - others - 1))
-        table.add_row(*row)
+        # As it is: neither markup nor :smile: in a name means anything.
+        name = Text(_cut(row[1], WIDTH - others - 1))
+        table.add_row(row[0], name, *row[2:])
     return table
 
 

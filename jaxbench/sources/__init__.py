@@ -1,7 +1,10 @@
 """Where benchmarks come from: names of the catalogue, and readers of files."""
 
+import re
 from dataclasses import fields
 from pathlib import Path
+
+import pyarrow as pa
 
 from jaxbench.benchmark import Benchmark
 from jaxbench.errors import BadRequest, nearest
@@ -33,6 +36,9 @@ def read(path: str | Path, **options: object) -> Benchmark:
 
 def read_as(path: str | Path, options: ReadOptions) -> Benchmark:
     """`read`, with options that are checked already."""
+    if re.match(r"[A-Za-z][A-Za-z0-9+.\-]*://", str(path)):
+        # Not repeated: it may hold a token.
+        raise BadRequest("path is an address of the network; download the file and give its name")
     place = Path(path)
     try:
         place.stat()
@@ -50,6 +56,10 @@ def read_as(path: str | Path, options: ReadOptions) -> Benchmark:
         if str(refusal).startswith(str(place)):
             raise
         raise BadRequest(f"{place}: {refusal}") from None
+    except (OverflowError, UnicodeEncodeError, pa.ArrowException) as error:
+        # Numbers of hundreds of digits, halves of characters, integers beyond 2^53.
+        reason = str(error).splitlines()[0][:200]
+        raise BadRequest(f"{place}: a value in it cannot be taken: {reason}") from None
     return assemble(
         outcomes,
         options,

@@ -19,7 +19,7 @@ def load(name: str, *, anonymise: bool = False) -> Benchmark:
     **Errors:** `BadRequest` with the nearest known name, or where the files cannot be had.
     """
     entry = named.find(name)
-    benchmark = _bundled(entry) if entry.bundled else load_downloaded(entry)
+    benchmark = _bundled(entry) if entry.bundled else load_downloaded(entry, anonymise=anonymise)
     return anonymous(benchmark) if anonymise else benchmark
 
 

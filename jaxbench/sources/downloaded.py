@@ -20,7 +20,7 @@ from jaxbench.sources.outcomes import Note, Outcomes
 from jaxbench.sources.tables.native import read_pair
 
 
-def load_downloaded(entry: named.Named) -> Benchmark:
+def load_downloaded(entry: named.Named, *, anonymise: bool = False) -> Benchmark:
     """A benchmark of the catalogue that is not bundled, with the published defaults as protocol.
 
     Licence, citation and known disagreements with published figures are notes of its provenance.
@@ -39,7 +39,7 @@ def load_downloaded(entry: named.Named) -> Benchmark:
         if _shape(benchmark) != _expected(entry):
             note += f"; it holds {_shape(benchmark)}, the public source {_expected(entry)}"
         benchmark = _with_notes(benchmark, [note])
-    return _with_notes(benchmark, list(entry.notes))
+    return _with_notes(benchmark, [*entry.notes, *(() if anonymise else entry.on_models)])
 
 
 def _from_files(entry: named.Named, paths: tuple[Path, ...]) -> Benchmark:

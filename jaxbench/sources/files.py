@@ -117,7 +117,7 @@ def read_json(path: Path) -> Any:
     """
     text = read_text(path)
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=_once)
     except json.JSONDecodeError as error:
         end = error.pos >= len(text.rstrip()) - 1 or error.msg.startswith("Unterminated")
         cut = "; is the file cut off?" if end else ""
@@ -128,6 +128,16 @@ def read_json(path: Path) -> Any:
         raise BadRequest(f"{path}: no JSON that can be read: nested too deeply") from None
     except ValueError as error:
         raise BadRequest(f"{path}: no JSON that can be read: {str(error)[:80]}") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; JSON itself would let the last of two equal keys win."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))
+        raise ValueError(f"{twice[:40]!r} stands twice in one object")
+    return made
 
 
 def _spoken(data: bytes) -> str:

@@ -1,5 +1,6 @@
 """The registry: which reader reads what, and how a file or folder finds its reader."""
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,8 @@ OWN_SUFFIX = {".eval": (None, "inspect"), ".parquet": _TABLES, ".pq": _TABLES}
 # Options that say how the columns of a table are read, and who reads them.
 BY_COLUMN = {"columns": ("native", "long", "wide"), "where": ("native", "long", "wide"),
              "max_score": ("native", "long", "wide", "lm_eval", "inspect")}  # fmt: skip
+
+PACKED = frozenset((".gz", ".bz2", ".xz", ".zst", ".zip", ".7z"))
 
 Reader = Callable[[Sequence[Sniffed], ReadOptions], Outcomes]
 
@@ -159,14 +162,33 @@ def _folder(path: Path, options: ReadOptions) -> tuple[list[Sniffed], list[Sniff
 
 
 def _results_in(folder: Path) -> list[Path]:
-    """Files that could be results, below a folder; hidden ones are passed over."""
-    return sorted(
-        file
-        for file in folder.rglob("*")
-        if file.suffix.lower() in SUFFIXES
-        and file.is_file()
-        and not any(part.startswith(".") for part in file.relative_to(folder).parts)
-    )
+    """Files that could be results, below a folder; hidden ones are passed over.
+
+    **Errors:** `BadRequest` for a folder that may not be read, or a packed file of results.
+    """
+
+    def refuse(error: OSError) -> None:
+        raise BadRequest(f"{error.filename} cannot be read: {(error.strerror or '').lower()}")
+
+    found: list[Path] = []
+    seen: set[str] = set()
+    for place, folders, files in os.walk(folder, onerror=refuse, followlinks=True):
+        here = os.path.realpath(place)
+        # Links may lead round in circles.
+        folders[:] = [] if here in seen else [f for f in folders if not f.startswith(".")]
+        if here in seen:
+            continue
+        seen.add(here)
+        for name in files:
+            file = Path(place, name)
+            if name.startswith(".") or not file.is_file():
+                continue
+            packed = [s.lower() for s in file.suffixes[-2:]]
+            if packed and packed[-1] in PACKED and (len(packed) == 1 or packed[0] in SUFFIXES):
+                raise BadRequest(f"{file} is packed; unpack it first, or take it out of the folder")
+            if file.suffix.lower() in SUFFIXES:
+                found.append(file)
+    return sorted(found)
 
 
 def _seen(found: Sequence[Sniffed], unread: Sequence[Sniffed]) -> str:

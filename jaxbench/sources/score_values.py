@@ -22,14 +22,20 @@ EMPTY = frozenset({"", "nan", "none", "null", "na", "n/a"})
 SURELY_PERCENT = 10
 
 
-def verdict(value: object) -> float | None:
-    """One score: a number, a boolean or a word; NaN where it is empty, None where it is neither."""
+def verdict(value: object, percent: bool = False) -> float | None:
+    """One score: a number, a boolean or a word; NaN where it is empty, None where it is neither.
+
+    **Arguments:** `percent`: a number may have a % sign, which whoever asks has to look at.
+    """
     if value is None:
         return float("nan")
     if isinstance(value, bool | np.bool_):
         return float(value)
     if isinstance(value, int | float | np.integer | np.floating):
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:
+            return None
     if not isinstance(value, str):
         return None
     word = value.strip().lower()
@@ -41,7 +47,7 @@ def verdict(value: object) -> float | None:
     if "_" in word:
         return None
     try:
-        return float(word.removesuffix("%"))
+        return float(word.removesuffix("%") if percent else word)
     except ValueError:
         return None
 
@@ -72,14 +78,14 @@ def score_column(
     codes, spelled = pd.factorize(
         np.asarray(values.to_pandas(), dtype=object), use_na_sentinel=False
     )
-    read = [verdict(None if _is_nothing(word) else word) for word in spelled]
+    read = [verdict(None if _is_nothing(word) else word, percent=True) for word in spelled]
     for code, (word, score) in enumerate(zip(spelled, read, strict=True)):
         if score is None:
             row = int(np.argmax(codes == code))
             hint = "; write decimals with a point" if "," in str(word) else ""
             raise BadRequest(
                 f"{place(row)}: {column[:40]} {str(word)[:40]!r} is no score; expected a number, "
-                f"true/false, or a verdict such as C, I, P or N{hint}"
+                f"true/false, or a verdict such as C, I, P or N (an empty cell is missing){hint}"
             )
     percent = [isinstance(word, str) and word.strip().endswith("%") for word in spelled]
     # Nothing and 0 are what they are, with a sign or without.

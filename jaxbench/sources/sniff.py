@@ -188,6 +188,9 @@ def _table(path: Path, head: bytes, options: ReadOptions) -> Sniffed:
     known = {role: column for role, column in options.columns.items() if column in names}
     roles = find_roles(names, known, options.score, path)
     scored = "score" in roles or bool(score_candidates(names, roles))
+    # Several columns of scores by names of their own, and none of models: those are the models.
+    if len(options.score) > 1 and "model" not in roles and not score_candidates(names, roles):
+        scored = False
     # A table that names models and items is long, whatever its column of scores is called.
     models = "model" in known or any(spelled(name) in MODEL_NAMES for name in names)
     if "item_id" in roles and (scored or models):
@@ -196,7 +199,12 @@ def _table(path: Path, head: bytes, options: ReadOptions) -> Sniffed:
     text_like = {"model_patch", "trajectory", "messages", "output", "completion"}
     if not scored and not plain & text_like and len(names) > 2 and orientation(names, options):
         return Sniffed(path, "wide", "table", seen)
-    return Sniffed(path, None, "", f"{seen}: name them with columns={{item_id:NAME,score:NAME}}")
+    return Sniffed(
+        path,
+        None,
+        "",
+        f"{seen}: name them with columns={{item_id:NAME,score:NAME}} (a wide table: only item_id)",
+    )
 
 
 def describe(sniffed: Sequence[Sniffed]) -> str:

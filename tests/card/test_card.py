@@ -356,7 +356,7 @@ def test_small_tasks_can_be_pooled():
         ([[1, 1, 0], [1, 0, 0]], {}, "none of 1 pair of models can be told apart at level 0.95"),
         ([[1, 1, 0], [1, 0, 0]], {}, "2 of 3 items are solved by every model or by none"),
         ([[1, 1, 0], [1, 0, 0]], {}, "1 task only"),
-        ([[1, 1, 0], [1, 0, 0]], {}, "1 model is on the frontier ('m0' is nowhere behind)"),
+        ([[1, 1, 0], [1, 0, 0]], {}, "1 model is on the frontier of all items ('m0' is nowhere behind)"),
         ([[1, 0], [0, 1], [1, 0]], {}, "all 3 models have the same score"),
         (np.tile([[0.123456, 0.7654321, 1 / 7919, 3 / 7907], [0, 1, 0, 1]], (1, 1)), {},
          "on a grid of 1e-6"),

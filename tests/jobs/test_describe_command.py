@@ -14,7 +14,7 @@ from jaxbench.card.card import COLUMNS
 from pairs import item_frame, score_frame, write_pair
 
 QUICK = ("resamples=20",)
-FILES = {"card.json", "config.yaml", "run.json", "summary.csv"}
+FILES = {"card.json", "card.txt", "config.yaml", "run.json", "summary.csv"}
 
 
 @pytest.fixture

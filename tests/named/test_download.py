@@ -271,11 +271,14 @@ def test_old_litter_is_swept_and_young_files_are_left(server, folder):
 # Other processes, and signals
 
 FETCH = """
+import signal
 import sys
 from pathlib import Path
 from jaxbench.named import Named, SourceFile
 from jaxbench.named.download import fetch
 
+# A process in the background inherits that Ctrl-C is ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 repository, path, sha256, size, folder = sys.argv[1:]
 file = SourceFile(repository, path, sha256, int(size))
 fetch(Named("small", "", 2, 3, 1, "MIT", files=(file,)), Path(folder))

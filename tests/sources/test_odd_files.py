@@ -283,7 +283,7 @@ def test_a_broken_file_among_results_is_not_left_out(tmp_path):
         (b"PAR1 and no more", "cannot be read as Parquet"),
         (bytes(range(256)), "zero bytes"),
         (CSV.replace("b,q1,t,0", '"b\n\x1b[31m[red]",q1,t,much'), "'much' is no score"),
-        (lines("model,item_id,score", '"\x1b[31ma\nb",1,'), "misses 1 of 1"),
+        (lines("model,item_id,score", '"\x1b[31ma\nb",1,'), "no row has a score"),
     ],
 )
 def test_the_command_line(content, words, tmp_path, capsys):

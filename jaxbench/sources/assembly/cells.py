@@ -39,6 +39,8 @@ def cells_of(
     cell = model * shape[1] + item
     scores = rows["score"].to_numpy(dtype=np.float64)
     known = ~np.isnan(scores)
+    if not known.any() and not absent:
+        raise BadRequest("no row has a score")
     told = "epoch" in rows and bool(rows["epoch"].notna().all())
     _check_repeats(rows, cell, told, models, items)
     weight = rows["repeats"].to_numpy(dtype=np.float64) if "repeats" in rows else np.ones(len(rows))
@@ -56,7 +58,7 @@ def cells_of(
         means[row] = np.where(present[row], means[row], score)
         present[row] = True
     counts = runs[runs > 0]
-    if "repeats" in rows or (counts > 1).any():
+    if len(counts) and ("repeats" in rows or (counts > 1).any()):
         low, high = int(counts.min()), int(counts.max())
         unmarked = not told and len(rows) > len(np.unique(cell))
         untold = ": rows of one model and item count as repeats" if unmarked else ""

@@ -99,6 +99,10 @@ def _found(rows: pd.DataFrame, notes: list[Note]) -> tuple[pd.DataFrame, pd.Data
         )
         rows["item_id"] = _by_task(rows)
         pairs = rows[["item_id", "task"]].drop_duplicates()
+        if twice := pairs["item_id"][pairs["item_id"].duplicated()].unique().tolist():
+            raise BadRequest(
+                f"item ids stand in several tasks, and TASK/ID names two items alike: {some(twice)}"
+            )
     return rows, pairs.astype(object).reset_index(drop=True)
 
 

@@ -40,14 +40,19 @@ def reconcile(
         if one.items is not None:
             notes.append(
                 Note(
-                    f"{Path(one.source).name} counts {one.items:,} items of "
-                    f"{one.task or 'all tasks'} where {len(row):,} have rows",
+                    f"a file of means counts {one.items:,} items of {one.task or 'all tasks'} "
+                    f"where {len(row):,} have rows",
+                    (Path(one.source).name,),
                     shown=True,
                 )
             )
         if math.isnan(one.value):
             notes.append(
-                Note(f"{Path(one.source).name} reports no number as {one.metric}", shown=True)
+                Note(
+                    f"a file of means has no number as {one.metric}",
+                    (Path(one.source).name,),
+                    shown=True,
+                )
             )
             continue
         if abs(mean - one.value) <= TOLERANCE:

@@ -100,7 +100,7 @@ def _rows(path: Path, results: Mapping[tuple[str, str], Result]) -> list[dict[st
         rows.append(
             {
                 "model": model, "task": task, "item_id": item, "score": score, "file": str(path),
-                "doc_hash": row.get("sample_hash") or None,
+                "doc_hash": str(row["sample_hash"]) if row.get("sample_hash") else None,
                 "label": result.label if result else name, "result": key,
                 "epoch": metadata.get("epoch"),
                 **{fact: _text(metadata.get(fact)) for fact in FACTS},
@@ -186,8 +186,8 @@ def _notes(means: Sequence[Means], counted: Mapping[Path, int]) -> list[Note]:
     for mean in means:
         told, read = mean.rows(), [counted[p] for p in mean.samples() if p in counted]
         if told is not None and read and told not in read:
-            text = f"{mean.path.name} counts {told:,} samples where {sum(read):,} are in the file"
-            notes.append(Note(text, shown=True))
+            text = f"a file of means counts {told:,} samples where {sum(read):,} are in the file"
+            notes.append(Note(text, (mean.path.name,), shown=True))
     lone = [mean.path.name for mean in means if not any(p in counted for p in mean.samples())]
     if lone:
         notes.append(

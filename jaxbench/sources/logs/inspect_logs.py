@@ -38,10 +38,9 @@ def read_inspect(files: Sequence[Path], options: ReadOptions) -> Outcomes:
         rows += [_scored(path, shared | sample, chosen, options) for sample in samples]
         if header.status != "success":
             told = (
-                f"{path.name} ended with status {header.status}; it has "
-                f"{counted(len(samples), 'sample')}"
+                f"a log ended with status {header.status} and has {counted(len(samples), 'sample')}"
             )
-            notes.append(Note(told, shown=True))
+            notes.append(Note(told, (path.name,), shown=True))
         means, told = _aggregates(path, header, task, model, chosen, options)
         aggregates += means
         notes += told
@@ -55,7 +54,7 @@ def _read(path: Path) -> tuple[Any, list[dict[str, Any]]]:
     except ImportError:
         raise BadRequest(
             f"{path} is an Inspect log; reading it needs inspect_ai: pip install "
-            "'jaxbench[inspect]'"
+            "'jaxbench[inspect]' (in a checkout '.[inspect]')"
         ) from None
     # By content: inspect_ai goes by the suffix of the name.
     form: Literal["eval", "json"] = "eval" if read_bytes(path, 4) == b"PK\x03\x04" else "json"
@@ -168,10 +167,10 @@ def _aggregates(
             continue
         if entry.reducer not in (None, "mean"):
             told = (
-                f"{path.name} reduces epochs by {entry.reducer}; jaxbench takes their mean, so the "
-                "two are not compared"
+                f"a log reduces epochs by {entry.reducer}; jaxbench takes their mean, so the two "
+                "are not compared"
             )
-            notes.append(Note(told, shown=True))
+            notes.append(Note(told, (path.name,), shown=True))
             continue
         found += [
             Aggregate(

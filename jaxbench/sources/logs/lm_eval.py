@@ -6,7 +6,7 @@ document and filter, one number per metric; scores are aggregated over repeats a
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,7 @@ def read_lm_eval(
     frames: list[pd.DataFrame] = []
     aggregates: list[Aggregate] = []
     notes: list[Note] = []
+    _check_choices(samples, reports, options)
     for path in samples:
         report = reports[path]
         task, model = task_of(path, report), model_of(path, report, notes)
@@ -57,6 +58,49 @@ def read_lm_eval(
             aggregates += _aggregates(report, task, model, chosen, len(frames[-1]), options)
     rows = pd.concat(frames, ignore_index=True)
     return Outcomes(rows, aggregates=tuple(aggregates), notes=tuple(notes))
+
+
+def _check_choices(
+    samples: Sequence[Path], reports: Mapping[Path, Report | None], options: ReadOptions
+) -> None:
+    """Where tasks have different scores, ask for all choices at once.
+
+    **Errors:** `BadRequest` with the scores of every task, and a list to give.
+    """
+    there: dict[str, dict[Score, None]] = {}
+    first: dict[str, Path] = {}
+    if len({task_of(path, reports[path]) for path in samples}) < 2:
+        return
+    for path in samples:
+        task = task_of(path, reports[path])
+        # A document and its filters stand together, or all of one filter after the other.
+        if task not in there:
+            first[task] = path
+            there[task] = _scores_of(path)
+    if len({tuple(scores) for scores in there.values()}) < 2:
+        return
+    for task, scores in there.items():
+        table = _Samples(scores={score: ([], []) for score in scores})
+        try:
+            table.wanted(first[task], options)
+        except BadRequest:
+            words = [f"{t}: {' or '.join(map(','.join, s))}" for t, s in there.items()]
+            shown = "; ".join(words[:6]) + ("; ..." if len(words) > 6 else "")
+            picked = list(dict.fromkeys(",".join(next(iter(s))) for s in there.values()))
+            listing = ",".join(f'"{score}"' for score in picked)
+            raise BadRequest(
+                f"{first[task]}: tasks have different scores ({shown}); choose one for each, such "
+                f"as 'score=[{listing}]'"
+            ) from None
+
+
+def _scores_of(path: Path) -> dict[Score, None]:
+    """The metrics and filters of a file."""
+    found: dict[Score, None] = {}
+    for number, row in json_records(path):
+        name = str(row.get("filter") or "none")
+        found.update(dict.fromkeys((m, name) for m, _ in _metrics(path, number, row, set())))
+    return found
 
 
 @dataclass
@@ -79,7 +123,7 @@ class _Samples:
         if not self.scores:
             lists = f"; {', '.join(sorted(self.listed))}: lists" if self.listed else ""
             raise BadRequest(f"{path}: no row has a metric with one number a document{lists}")
-        chosen = self._wanted(path, options)
+        chosen = self.wanted(path, options)
         if report and report.lower_is_better(task, chosen[0]):
             raise BadRequest(
                 f"{path}: less of {chosen[0]} is better (says {report.path.name}); jaxbench needs "
@@ -87,7 +131,8 @@ class _Samples:
             )
         return chosen
 
-    def _wanted(self, path: Path, options: ReadOptions) -> Score:
+    def wanted(self, path: Path, options: ReadOptions) -> Score:
+        """The metric and filter that the options name, or the only ones there are."""
         there = list(self.scores)
         for wanted in options.score:
             metric, _, name = wanted.partition(",")

@@ -64,7 +64,7 @@ class Report:
         better = _inner(self.content, "higher_is_better", task).get(metric)
         if better is None:
             better = self._metric(task, metric).get("higher_is_better")
-        return better is False
+        return str(better).lower() == "false"
 
     def _metric(self, task: str, metric: str) -> dict[str, Any]:
         listed = _inner(self.content, "configs", task).get("metric_list")

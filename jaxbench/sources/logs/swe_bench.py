@@ -23,6 +23,8 @@ FAILED = ("unresolved_ids", "error_ids", "empty_patch_ids")
 NO_VERDICT = ("incomplete_ids",)
 # Failures that may not be the model's: a failed instance of these lists has no verdict either.
 DOUBTFUL = ("infra_failure_ids", "ambiguous_failure_ids")
+# Runs that are dates have at least this many characters.
+LEAST_RUN = 8
 COUNTS = {
     "resolved_ids": "resolved_instances", "unresolved_ids": "unresolved_instances",
     "error_ids": "error_instances", "empty_patch_ids": "empty_patch_instances",
@@ -101,7 +103,9 @@ def _names(file: Sniffed) -> tuple[str, str]:
         folder = path.parent.parent if path.parent.name == "results" else path.parent
         return folder.name, ""
     model, dot, run = stem.rpartition(".")
-    return (model, run) if dot and file.part == "report" else (stem, "")
+    # A dot within a version is none before a run: gpt-4.1.json is no run `1` of `gpt-4`.
+    version = model[-1:].isdecimal() and run[:1].isdecimal() and len(run) < LEAST_RUN
+    return (model, run) if dot and file.part == "report" and not version else (stem, "")
 
 
 def _report(path: Path, content: dict[str, Any]) -> tuple[dict[str, float], list[Note]]:
@@ -127,14 +131,18 @@ def _report(path: Path, content: dict[str, Any]) -> tuple[dict[str, float], list
     if isinstance(total, int) and total > len(scores):
         notes.append(
             Note(
-                f"missing: {total - len(scores)} of {total} instances that {path.name} counts and "
+                f"missing: {total - len(scores)} of {total} instances that a report counts and "
                 "does not name",
+                (path.name,),
                 shown=True,
             )
         )
+    if failed := len(_ids(path, content, "error_ids")):
+        told = f"{failed:,} of {len(scores):,} instances ended in an error, which is a failure"
+        notes.append(Note(told, (path.name,), shown=True))
     if doubtful:
-        told = f"missing: instances of {' and '.join(doubtful)} in {path.name}, without a verdict"
-        notes.append(Note(told, shown=True))
+        told = f"missing: instances of {' and '.join(doubtful)}, without a verdict"
+        notes.append(Note(told, (path.name,), shown=True))
     return scores, notes
 
 

@@ -24,6 +24,7 @@ from jaxbench.sources.tables.choosing import (
     where_columns,
 )
 from jaxbench.sources.tables.roles import (
+    GUESSES,
     VARIANTS,
     check_variants,
     find_roles,
@@ -66,6 +67,7 @@ def read_long(files: Sequence[Path], options: ReadOptions) -> Outcomes:
         part = int(np.searchsorted(starts, row, side="right")) - 1
         return parts[part].rows.place(row - int(starts[part]))
 
+    notes += _check_scales(parts, options)
     scores, note = as_fractions(
         np.concatenate([part.scores for part in parts]),
         place,
@@ -95,7 +97,28 @@ def _model_names(files: Sequence[Path]) -> list[str]:
         common = next((n for n, column in enumerate(shortest) if len(set(column)) > 1), 0)
         return ["/".join(parts[common:]) for parts in paths]
     differ = [len(set(column)) > 1 for column in zip(*paths, strict=True)]
+    if not any(differ):
+        return [path.name for path in files]
     return ["/".join(p for p, d in zip(parts, differ, strict=True) if d) for parts in paths]
+
+
+def _check_scales(parts: Sequence[_Part], options: ReadOptions) -> list[Note]:
+    """Refuse files on different scales, or say so where the user has named the perfect score."""
+    largest = [float(np.nanmax(p.scores, initial=0.0)) for p in parts]
+    low = [n for n, most in enumerate(largest) if 0 < most <= 1]
+    high = [n for n, most in enumerate(largest) if most > 1 + 1e-6]
+    if not low or not high or any(part.percent for part in parts):
+        return []
+    said = (
+        f"scores go up to {largest[low[0]]:g} in {parts[low[0]].rows.path.name} and up to "
+        f"{largest[high[0]]:g} in {parts[high[0]].rows.path.name}"
+    )
+    if options.max_score is None:
+        raise BadRequest(
+            f"{parts[high[0]].rows.path}: {said}: bring the files to one scale, or say what a "
+            "perfect score is in all of them with max_score"
+        )
+    return [Note(f"{said}: check that both are out of {options.max_score}", shown=True)]
 
 
 def _percent(parts: Sequence[_Part]) -> bool:
@@ -140,9 +163,26 @@ def _read_one(path: Path, model: str, options: ReadOptions) -> _Part:
     notes = []
     if told := guessed(roles, options.columns):
         notes.append(Note(f"columns were guessed: {told}", shown=True))
+    left = [n for n in names if spelled(n) in GUESSES["score"] and n not in roles.values()]
+    if left and not options.score and "score" not in options.columns:
+        notes.append(
+            Note(f"scores are those of column {score!r}; not read: {listed(left)}", shown=True)
+        )
+    if "task" not in made and "category" in made:
+        notes.append(
+            Note(
+                f"columns={{task:{roles['category']}}} would take the categories as tasks",
+                shown=True,
+            )
+        )
     scores, percent = score_column(rows.table[score], rows.place, score)
-    if "percent" in spelled(score) or "%" in score or spelled(score).endswith("_pct"):
+    if "%" in score or {"percent", "percentage", "pct"} & set(spelled(score).split("_")):
         notes.append(Note(f"column {score!r} holds percent"))
+        if options.max_score is None and 0 < np.nanmax(scores, initial=0.0) <= 1:
+            raise BadRequest(
+                f"{path}: column {score!r} says percent, but no score is above 1; say which with "
+                "max_score=100 or max_score=1"
+            )
         percent = True
     return _Part(rows, pa.table(made), scores, percent, {spelled(n): n for n in named}, notes)
 

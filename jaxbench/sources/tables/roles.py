@@ -18,6 +18,7 @@ GUESSES = {
     "category": ("category", "group", "area", "topic", "language", "difficulty"),
     "score": ("score", "scores", "correct", "is_correct", "accuracy", "acc", "resolved", "success",
               "passed", "pass", "result", "outcome", "value", "grade", "exact_match", "verdict",
+              "acc_norm", "f1", "em", "bleu", "rouge", "rougel", "win",
               "score_pct", "score_percent"),
     "epoch": ("epoch", "repeat", "attempt", "trial", "run", "run_id", "replicate", "seed",
               "train_trial_index"),
@@ -78,10 +79,10 @@ def find_roles(
 def score_candidates(names: Sequence[str], roles: Mapping[str, str]) -> list[str]:
     """Columns that could hold the score."""
     taken = {column for role, column in roles.items() if role != "score"}
-    by_name = {spelled(name): name for name in names if name not in taken}
-    if "score" in by_name:
-        return [by_name["score"]]
-    return [by_name[g] for g in GUESSES["score"] if g in by_name]
+    free = [name for name in names if name not in taken]
+    if scores := [name for name in free if spelled(name) == "score"]:
+        return scores
+    return [name for g in GUESSES["score"] for name in free if spelled(name) == g]
 
 
 def guessed(roles: Mapping[str, str], given: Mapping[str, str]) -> str:

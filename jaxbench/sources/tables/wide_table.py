@@ -7,19 +7,24 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from jaxbench.errors import BadRequest, nearest
+from jaxbench.errors import BadRequest, counted, nearest
 from jaxbench.options import ReadOptions
 from jaxbench.sources.files import HEAD, read_bytes
 from jaxbench.sources.outcomes import Note, Outcomes
 from jaxbench.sources.score_values import as_fractions, score_column
 from jaxbench.sources.tables import tabular
-from jaxbench.sources.tables.choosing import Rows, chosen_rows, where_columns
+from jaxbench.sources.tables.choosing import Rows, chosen_rows, listed, where_columns
 from jaxbench.sources.tables.long_table import hashed
 from jaxbench.sources.tables.roles import GUESSES, spelled
 
 # Beside the id, a matrix of items may hold these; every other column is a model.
 FACT_NAMES = ("task", "category", "prompt", "prompt_hash", "prompt_sha256", "subtask", "chance")
 MODEL_NAMES = ("model", "model_name", "system")
+# A column of these names sums up the others and is no model or item.
+SUMMARIES = frozenset(
+    ("mean", "average", "avg", "total", "overall", "sum", "median", "std", "sd", "stderr", "min",
+     "max", "count", "rank")
+)  # fmt: skip
 
 
 def orientation(names: Sequence[str], options: ReadOptions) -> tuple[str, str] | None:
@@ -52,6 +57,8 @@ def read_wide(files: Sequence[Path], options: ReadOptions) -> Outcomes:
     path = files[0]
     names = tabular.column_names(path, read_bytes(path, HEAD))
     found = orientation(names, options)
+    if not names:
+        raise BadRequest(f"{path} has no columns")
     if found is None:
         raise BadRequest(
             f"{path}: a wide table needs a first column named item_id (a column per model) or "
@@ -62,7 +69,7 @@ def read_wide(files: Sequence[Path], options: ReadOptions) -> Outcomes:
         raise BadRequest(f"{path} has no column {key!r} (columns.{role}); {nearest(key, names)}")
     facts = {} if role == "model" else _facts(names, key, options)
     where = where_columns(names, options.where, path)
-    others = [n for n in names if n not in (key, *facts.values(), *where)]
+    others = _score_columns(path, names, (key, *facts.values(), *where), options.score)
     if not others:
         raise BadRequest(f"{path}: no column of scores beside {key!r}")
     if nameless := [n for n in others if n.startswith(tabular.UNNAMED)]:
@@ -79,7 +86,10 @@ def read_wide(files: Sequence[Path], options: ReadOptions) -> Outcomes:
     again = by_row.duplicated([c for c in by_row if c in (role, "task", "epoch")]).to_numpy()
     if again.any():
         row = int(np.argmax(again))
-        raise BadRequest(f"{rows.place(row)}: {key} {ids[row]!r} stands more than once")
+        raise BadRequest(
+            f"{rows.place(row)}: {key} {ids[row]!r} stands more than once; a table with a row per "
+            "score is told by columns={model:NAME,item_id:NAME,score:NAME}"
+        )
 
     def place(cell: int) -> str:
         column, row = divmod(cell, len(ids))
@@ -91,7 +101,10 @@ def read_wide(files: Sequence[Path], options: ReadOptions) -> Outcomes:
     long = pd.DataFrame({c: np.tile(by_row[c].to_numpy(), len(others)) for c in by_row})
     long[across] = np.repeat(np.array(others, dtype=object), len(ids))
     long["score"] = scores
-    shape = f"a wide table: {len(ids)} rows by {key!r}, {len(others)} columns of scores"
+    shape = (
+        f"a wide table: {len(ids)} rows by {key!r}, {counted(len(others), 'column')} of scores "
+        f"({listed(others)})"
+    )
     notes = [Note(f"read {shape}", shown=True)]
     if note:
         notes.append(Note(note, shown=True))
@@ -115,9 +128,14 @@ def _matrix(
             column, row = divmod(cell, matrix.shape[1])
             return place(group[column] * matrix.shape[1] + row)
 
-        found, percent = score_column(
-            pa.chunked_array(chunks, type=rows.table[columns[group[0]]].type), of_group, "score"
-        )
+        try:
+            found, percent = score_column(
+                pa.chunked_array(chunks, type=rows.table[columns[group[0]]].type), of_group, "score"
+            )
+        except BadRequest as refusal:
+            raise BadRequest(
+                f"{refusal}; score=[NAME,...] names the columns of scores, if this is none"
+            ) from None
         matrix[group] = found.reshape(len(group), -1)
         # Nothing and 0 are what they are, with a sign or without.
         if np.nan_to_num(found).any():
@@ -128,6 +146,34 @@ def _matrix(
             f"{signs[False]!r}"
         )
     return matrix, True in signs
+
+
+def _is_no_name(name: str) -> bool:
+    """Whether a column is called as summaries, numbers of rows or facts of items are."""
+    plain = spelled(name)
+    facts = [guess for role, guesses in GUESSES.items() if role not in ("model", "score")
+             for guess in guesses]  # fmt: skip
+    nameless = name.startswith(tabular.UNNAMED)
+    return plain in SUMMARIES or plain in facts or (plain.startswith("unnamed") and not nameless)
+
+
+def _score_columns(
+    path: Path, names: Sequence[str], taken: Sequence[str], score: Sequence[str]
+) -> list[str]:
+    """The columns of scores: those that the user named, or all that are nothing else.
+
+    **Errors:** `BadRequest` for a named one that is not there, or one that sums up the others.
+    """
+    for name in score:
+        if name not in names:
+            raise BadRequest(f"{path} has no column {name!r} (score); {nearest(name, names)}")
+    others = [n for n in names if n not in taken and (not score or n in score)]
+    if odd := [n for n in others if _is_no_name(n) and not score]:
+        raise BadRequest(
+            f"{path}: column {odd[0]!r} seems to hold no scores of its own; name the columns that "
+            f"do with score=[{','.join(n for n in others[:3] if n not in odd)},...]"
+        )
+    return others
 
 
 def _fact_columns(rows: Rows, facts: dict[str, str]) -> dict[str, np.ndarray]:

@@ -225,7 +225,7 @@ def test_samples_with_errors_are_missing(form, tmp_path):
     refused(path, "misses 1 of 2: '2'")
     benchmark = jaxbench.read(path, missing="drop_items")
     assert benchmark.items == ("1",)
-    noted(benchmark, "ended with status error; it has 2 samples")
+    noted(benchmark, "ended with status error and has 2 samples")
     noted(benchmark, "1 reported mean is that of the rows")
 
 
@@ -237,7 +237,7 @@ def test_the_status_is_noted(form, status, tmp_path):
     content["eval"]["dataset"]["sample_ids"].append(3)
     benchmark = jaxbench.read(write(tmp_path / f"l.{form}", content, form))
     assert benchmark.scores.tolist() == [[1, 0]]
-    noted(benchmark, f"ended with status {status}; it has 2 samples")
+    noted(benchmark, f"ended with status {status} and has 2 samples")
 
 
 @FORMS

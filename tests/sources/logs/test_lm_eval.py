@@ -121,7 +121,9 @@ def test_each_task_takes_the_first_score_that_it_has(tmp_path):
     lines(folder, [row(d, task="u", exact_match=0.0) for d in range(2)], "u")
     benchmark = jaxbench.read(folder, score=["acc_norm", "exact_match"])
     assert benchmark.scores.tolist() == [[1, 1, 0, 0]]
-    with pytest.raises(BadRequest, match=r"samples_u.*no score acc_norm"):
+    with pytest.raises(
+        BadRequest, match=r"samples_u.*t: acc,none or acc_norm,none; u: exact_match,none"
+    ):
         jaxbench.read(folder, score="acc_norm")
 
 
@@ -276,7 +278,7 @@ def test_nan_is_missing(tmp_path):
     refused(path, "misses 1 of 2: 't/1'")
     benchmark = jaxbench.read(path, missing="drop_items")
     assert benchmark.items == ("t/0",)
-    noted(benchmark, "reports no number as acc,none")
+    noted(benchmark, "has no number as acc,none")
 
 
 def test_a_metric_that_a_row_lacks_is_missing(tmp_path):

@@ -113,7 +113,7 @@ def test_what_has_no_verdict_is_missing(kind, tmp_path):
     assert benchmark.items == IDS[:3]
     assert benchmark.scores.tolist() == [[1, 0, 0]]
     if kind in ("infra", "ambiguous"):
-        noted(benchmark, f"missing: instances of {kind}_failure_ids in", "without a verdict")
+        noted(benchmark, f"missing: instances of {kind}_failure_ids, without a verdict")
 
 
 def test_a_resolved_instance_is_no_failure(tmp_path):

@@ -218,11 +218,49 @@ def test_a_percent_sign_on_some_scores_only(tmp_path):
 
 @pytest.mark.parametrize("name", ["score_pct", "Score Percent", "percent_correct", "acc (%)"])
 def test_a_header_that_says_percent(name, tmp_path):
-    # 1 would be a perfect score without the header.
-    text = column(1, 0.5, 0).replace("score", name)
-    benchmark = jaxbench.read(put(tmp_path / "x.csv", text), score=name)
-    assert benchmark.scores[0].tolist() == pytest.approx([0.01, 0.005, 0])
+    # Mixed with 1, 50 would be no percentage without the header.
+    path = put(tmp_path / "x.csv", column(1, 50, 0).replace("score", name))
+    benchmark = jaxbench.read(path, score=name)
+    assert benchmark.scores[0].tolist() == pytest.approx([0.01, 0.5, 0])
     assert "percentages" in notes(benchmark)
+
+
+def test_a_header_that_says_percent_over_fractions(tmp_path):
+    path = put(tmp_path / "x.csv", column(1, 0.5, 0).replace("score", "score_pct"))
+    refuse(path, "'score_pct' says percent, but no score is above 1")
+    for most, first in ((1, 1), (100, 0.01)):
+        benchmark = jaxbench.read(path, score="score_pct", max_score=most)
+        assert benchmark.scores[0, 0] == pytest.approx(first)
+    other = put(tmp_path / "y.csv", column(1, 0, 1).replace("score", "percentile"))
+    assert jaxbench.read(other, columns={"score": "percentile"}).scores[0, 0] == 1
+
+
+def test_two_columns_of_one_name_are_a_choice(tmp_path):
+    rows = lines("model,item_id,score,Score", "A,x,1,0", "A,y,1,0")
+    path = put(tmp_path / "x.csv", rows)
+    refuse(path, "choose score=score or score=Score")
+    assert jaxbench.read(path, score="score").scores.tolist() == [[1, 1]]
+
+
+def test_columns_of_scores_that_are_not_read_are_named(tmp_path):
+    rows = lines("model,item_id,score,correct,f1", "A,x,1,0,0", "A,y,1,0,0")
+    benchmark = jaxbench.read(put(tmp_path / "x.csv", rows))
+    assert "scores are those of column 'score'; not read: correct, f1" in notes(benchmark)
+
+
+def test_files_on_different_scales(tmp_path):
+    put(tmp_path / "d/a.csv", lines("item_id,score", "x,1", "y,0"))
+    put(tmp_path / "d/b.csv", lines("item_id,score", "x,100", "y,0"))
+    refuse(tmp_path / "d", "up to 1 in a.csv and up to 100 in b.csv", starts=tmp_path / "d/b.csv")
+    benchmark = jaxbench.read(tmp_path / "d", max_score=100)
+    assert "check that both are out of 100" in notes(benchmark)
+
+
+def test_numbers_that_no_float_holds(tmp_path):
+    table = pd.DataFrame({"model": ["A"], "item_id": ["x"], "score": [2**53 + 1]})
+    refuse(put(tmp_path / "x.parquet", table), "a value in it cannot be taken")
+    text = lines("model,item_id,score,repeats", f"A,x,1,{10**30}")
+    refuse(put(tmp_path / "y.csv", text), "a value in it cannot be taken")
 
 
 def test_a_perfect_score_that_is_given(tmp_path):

@@ -20,7 +20,7 @@ _holding = False
 
 
 def add(folder: Path) -> None:
-    """Remove `folder`, with what is in it, if the process is told to stop."""
+    """Remove a folder with what is in it, or a file, if the process is told to stop."""
     _folders.append(folder)
 
 
@@ -47,7 +47,9 @@ def handle_signals() -> None:
     """End on Ctrl-C with status 130 (SIGTERM: 143, SIGHUP: 129) and leave nothing half-written."""
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         # Windows has no SIGHUP.
-        if number := getattr(signal, name, None):
+        number = getattr(signal, name, None)
+        # Under `nohup` a hang-up is ignored, and stays so.
+        if number and not (name == "SIGHUP" and signal.getsignal(number) == signal.SIG_IGN):
             signal.signal(number, _stop)
 
 
@@ -56,7 +58,11 @@ def _stop(number: int, _frame: object) -> None:
         _deferred.append(number)
         return
     for folder in reversed(_folders):
-        shutil.rmtree(folder, ignore_errors=True)
+        if folder.is_dir():
+            shutil.rmtree(folder, ignore_errors=True)
+        else:
+            with contextlib.suppress(OSError):
+                folder.unlink()
     with contextlib.suppress(OSError, ValueError):
         sys.stdout.flush()
         print("jaxbench: interrupted", file=sys.stderr, flush=True)
