@@ -20,6 +20,10 @@ LONGEST = 1200
 def entry() -> None:
     """The console script."""
     unfinished.handle_signals()
+    # A process may be started without them (`>&-`).
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
     # Figures need no display, whatever the user's matplotlib is set to.
     os.environ["MPLBACKEND"] = "agg"
     for stream in (sys.stdout, sys.stderr):

@@ -30,7 +30,7 @@ SOURCE = (
            "`path`: the format of the files"),
     Option("score", "the only one", "the same", "a name, or a list",
            "`path`: which score (`metric`, `metric,filter`, scorer); of a list, each task takes "
-           "the first that it has"),
+           "the first that it has; of a wide table, the columns of scores"),
     Option("columns", "guessed", "the same", "`{model:NAME,item_id:NAME,...}`",
            "`path`: columns of a table, by role: " + ", ".join(f"`{r}`" for r in ROLES)),
     Option("where", "all rows", "the same", "`{COLUMN:VALUE,...}`",
@@ -90,7 +90,7 @@ class ReadOptions:
             made["columns"] = _columns(asked["columns"])
         if "where" in asked:
             made["where"] = {
-                column: tuple(parse.show(v) for v in parse.several(value))
+                column: tuple(_plain(f"where.{column}", v) for v in parse.several(value))
                 for column, value in _mapping("where", asked["where"], "COLUMN:VALUE").items()
             }
         if "items" in asked:
@@ -140,6 +140,12 @@ def _mapping(name: str, value: object, form: str) -> dict[str, object]:
     if not isinstance(value, Mapping) or not value:
         raise BadRequest(f"{name}={parse.show(value)}: expected {{{form},...}}")
     return {str(key): entry for key, entry in value.items()}
+
+
+def _plain(name: str, value: object) -> str:
+    if isinstance(value, Mapping | list | tuple) or value is None:
+        raise BadRequest(f"{name}={parse.show(value)}: expected a value, or a list of them")
+    return parse.show(value)
 
 
 def _columns(value: object) -> dict[str, str]:

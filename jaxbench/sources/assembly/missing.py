@@ -1,11 +1,16 @@
 """Incomplete matrices: what models lack, said by model, and what to leave out."""
 
+from collections.abc import Iterator
+from itertools import combinations
+
 import numpy as np
 from jaxtyping import Bool
 
 from jaxbench.errors import BadRequest, some
 from jaxbench.sources.outcomes import Note
 
+# Sets of up to this many kinds of gaps are all tried: 4,096.
+MOST_KINDS = 12
 # Rows of the table that a refusal shows.
 MOST_SHOWN = 8
 # Characters of a name; the command line shows some 1200 in all.
@@ -18,9 +23,9 @@ def keep_complete(
     """Which models and items to keep, so that every kept model has every kept item.
 
     **Arguments:** `choice`: `refuse`, `drop_items` (leave out every item that some model lacks),
-    `drop_models` (every model that lacks an item), or `drop_fewest` (leave out the models with
-    most gaps, one after the other, and the items that still have some, stopping where most scores
-    stay; of equals, where most models stay).
+    `drop_models` (every model that lacks an item), or `drop_fewest` (models and items so that
+    most scores stay; of equals, most models). Where gaps are of more than twelve kinds, by models
+    and by items, models are only tried from the one with most gaps on.
 
     **Errors:** `BadRequest` with a table of what is missing by model; or where nothing would stay.
     """
@@ -58,19 +63,36 @@ def keep_complete(
 
 
 def _fewest(present: np.ndarray) -> np.ndarray:
-    """The models to keep so that most scores stay."""
-    gaps = ~present
-    order = np.argsort(-gaps.sum(axis=1), kind="stable")
-    lacking = gaps.sum(axis=0)
-    most, fewest_gone = -1, 0
-    for gone in range(len(order)):
-        stay = (len(order) - gone) * int((lacking == 0).sum())
-        if stay > most:
-            most, fewest_gone = stay, gone
-        lacking = lacking - gaps[order[gone]]
+    """The models to keep so that most scores stay; of equals, those with most models."""
+    by_item = np.unique(present, axis=1)
+    by_model = np.unique(present, axis=0)
+    if by_item.shape[1] <= MOST_KINDS:
+        # Keep the models that have all items of some kinds, whichever kinds these are.
+        tried = (by_item[:, list(kinds)].all(axis=1) for kinds in _subsets(by_item.shape[1]))
+    elif len(by_model) <= MOST_KINDS:
+        kind_of = (present[:, None] == by_model[None]).all(axis=2).argmax(axis=1)
+        tried = (np.isin(kind_of, list(kinds)) for kinds in _subsets(len(by_model)))
+    else:
+        tried = _one_after_the_other(present)
+    best: np.ndarray = np.ones(len(present), dtype=bool)
+    most = (-1, -1)
+    for kept in tried:
+        scores = int(kept.sum()) * int(present[kept].all(axis=0).sum()) if kept.any() else 0
+        if (scores, int(kept.sum())) > most:
+            best, most = np.asarray(kept), (scores, int(kept.sum()))
+    return best
+
+
+def _subsets(count: int) -> Iterator[tuple[int, ...]]:
+    return (kinds for size in range(count + 1) for kinds in combinations(range(count), size))
+
+
+def _one_after_the_other(present: np.ndarray) -> Iterator[np.ndarray]:
+    """All models, then without the one with most gaps, then without the next."""
     kept = np.ones(len(present), dtype=bool)
-    kept[order[:fewest_gone]] = False
-    return kept
+    for model in np.argsort(present.sum(axis=1), kind="stable"):
+        yield kept.copy()
+        kept[model] = False
 
 
 def _refusal(present: np.ndarray, models: list[str], items: list[str]) -> str:

@@ -69,14 +69,20 @@ def where_columns(
     return found
 
 
-def chosen_rows(rows: Rows, where: Mapping[str, tuple[str, ...]]) -> Rows:
+def chosen_rows(rows: Rows, where: Mapping[str, tuple[str, ...]], every: bool = True) -> Rows:
     """The rows with these values.
+
+    **Arguments:** `every`: each value must be there (a file of several need not have all).
 
     **Errors:** `BadRequest` where there is none.
     """
     for column, values in where.items():
         found = rows.texts(column)
         kept = found.isin(values).to_numpy()
+        lack = [value for value in values if value not in set(map(str, found.cat.categories))]
+        if lack and kept.any() and every:
+            there = some([str(v) for v in found.cat.categories], most=8)
+            raise BadRequest(f"{rows.path}: no row has {column}={lack[0]}; found {there}")
         if not kept.any():
             there = some([str(v) for v in found.cat.categories], most=8)
             raise BadRequest(

@@ -56,7 +56,10 @@ def read_long(files: Sequence[Path], options: ReadOptions) -> Outcomes:
     **Errors:** `BadRequest` naming file, row and column: a column that is missing or could be
     several, an empty id, a score that is none, or rows that a choice has to tell apart.
     """
-    parts = [_read_one(f, m, options) for f, m in zip(files, _model_names(files), strict=True)]
+    alone = len(files) == 1
+    parts = [
+        _read_one(f, m, options, alone) for f, m in zip(files, _model_names(files), strict=True)
+    ]
     notes = list(dict.fromkeys(note for part in parts for note in part.notes))
     table = pa.concat_tables(
         [part.table for part in parts], promote_options="permissive"
@@ -136,7 +139,7 @@ def _percent(parts: Sequence[_Part]) -> bool:
     return bool(says)
 
 
-def _read_one(path: Path, model: str, options: ReadOptions) -> _Part:
+def _read_one(path: Path, model: str, options: ReadOptions, alone: bool) -> _Part:
     names = tabular.column_names(path, read_bytes(path, HEAD))
     roles = find_roles(names, options.columns, options.score, path)
     metric = next((name for name in names if spelled(name) == "metric"), None)
@@ -150,7 +153,7 @@ def _read_one(path: Path, model: str, options: ReadOptions) -> _Part:
     by_metric = metric in named and bool(options.score) and score not in options.score
     if options.score and score not in options.score and not by_metric:
         raise BadRequest(_no_role(path, "score", names, roles, options))
-    rows = chosen_rows(rows, where)
+    rows = chosen_rows(rows, where, every=alone)
     if by_metric and metric and metric not in where:
         rows = chosen_metric(rows, metric, roles.get("task"), options.score)
     made = _columns(rows, roles)
