@@ -358,3 +358,22 @@ def test_termination_leaves_no_half_of_a_run_under_the_final_name(strike):
     assert done.returncode in (-signal.SIGTERM, 128 + signal.SIGTERM)
     assert "new/run" not in here
     assert "new/run" not in done.stdout
+
+
+def test_a_hang_up_that_is_ignored_stays_ignored():
+    code = "import signal; from jaxbench import unfinished; " + (
+        "signal.signal(signal.SIGHUP, signal.SIG_IGN); unfinished.handle_signals(); "
+        "print(signal.getsignal(signal.SIGHUP) == signal.SIG_IGN)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"
+
+
+@pytest.mark.parametrize("closed", ["1", "2"])
+def test_a_process_without_an_output(closed, tmp_path):
+    command = f"{sys.executable} -m jaxbench list {closed}>&-"
+    done = subprocess.run(
+        command, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0
+    assert done.stderr == ""

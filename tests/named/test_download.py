@@ -223,7 +223,8 @@ def test_a_mirror_with_a_password_works_and_is_not_shown(server, folder, monkeyp
     "mirror",
     ["somebody:hunter2@host/files", "ftp://somebody:hunter2@host", "/files", "http://", "http://:80",
      "http://host/?key=hunter2", "http://host/#hunter2", "http://host:hunter2", "http://[host",
-     "http://somebody:hunter2@host:x/", "http://host/a b", "file:///files", "http://host:0"],
+     "http://somebody:hunter2@host:x/", "http://host/a b", "file:///files", "http://host:0",
+     "http://somebody:hunter2?3@host", "http://somebody:hunter2#3@host"],
 )  # fmt: skip
 def test_a_mirror_that_is_no_address(mirror, folder, monkeypatch):
     monkeypatch.setenv("JAXBENCH_MIRROR", mirror)
@@ -274,19 +275,22 @@ FETCH = """
 import signal
 import sys
 from pathlib import Path
+from jaxbench import unfinished
 from jaxbench.named import Named, SourceFile
 from jaxbench.named.download import fetch
 
-# A process in the background inherits that Ctrl-C is ignored.
+# A process in the background inherits that Ctrl-C is ignored; the command line minds SIGTERM.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+if sys.argv.pop(1) == "handled":
+    unfinished.handle_signals()
 repository, path, sha256, size, folder = sys.argv[1:]
 file = SourceFile(repository, path, sha256, int(size))
 fetch(Named("small", "", 2, 3, 1, "MIT", files=(file,)), Path(folder))
 """
 
 
-def start(folder):
-    words = (FILE.repository, FILE.path, FILE.sha256, FILE.size, folder)
+def start(folder, how="plain"):
+    words = (how, FILE.repository, FILE.path, FILE.sha256, FILE.size, folder)
     return subprocess.Popen(
         [sys.executable, "-c", FETCH, *map(str, words)], stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -330,6 +334,22 @@ def test_a_process_that_is_stopped_leaves_no_half_file(sign, server, folder):
     assert not (folder / "responses.jsonl").exists()
     server.serve(FILE, whole(CONTENT))
     assert fetch(ENTRY, folder)[0].read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=str)
+def test_what_is_told_to_stop_leaves_nothing_in_the_cache(sign, server, folder):
+    def answer(handler):
+        half(CONTENT)(handler)
+        handler.wfile.flush()
+        server.hold()
+
+    server.serve(FILE, answer)
+    process = start(folder, "handled")
+    assert server.held.wait(BOUND)
+    process.send_signal(sign)
+    assert process.communicate(timeout=BOUND)[1] == b"jaxbench: interrupted\n"
+    assert process.returncode == 128 + sign
+    assert everything_below(folder) == set()
 
 
 # Through the command line
