@@ -117,7 +117,7 @@ def read_json(path: Path) -> Any:
     """
     text = read_text(path)
     try:
-        return json.loads(text, object_pairs_hook=_once)
+        return json.loads(text, object_pairs_hook=once_each)
     except json.JSONDecodeError as error:
         end = error.pos >= len(text.rstrip()) - 1 or error.msg.startswith("Unterminated")
         cut = "; is the file cut off?" if end else ""
@@ -130,13 +130,13 @@ def read_json(path: Path) -> Any:
         raise BadRequest(f"{path}: no JSON that can be read: {str(error)[:80]}") from None
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object; JSON itself would let the last of two equal keys win."""
     made = dict(pairs)
     if len(made) < len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))
-        raise ValueError(f"{twice[:40]!r} stands twice in one object")
+        raise ValueError(f"{twice[:40]!r} stands more than once in one object; expected it once")
     return made
 
 

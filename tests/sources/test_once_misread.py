@@ -50,7 +50,7 @@ def test_a_list_as_hash_of_a_sample_is_text(tmp_path):
 def test_an_instance_that_stands_twice(tmp_path):
     yes, no = '{"resolved": true}', '{"resolved": false}'
     text = f'{{"a__b-1": {yes}, "a__b-2": {no}, "a__b-1": {no}}}'
-    refuse(put(tmp_path / "m/per_instance_details.json", text), "'a__b-1' stands twice")
+    refuse(put(tmp_path / "m/per_instance_details.json", text), "'a__b-1' stands more than once")
 
 
 def test_no_model_of_a_folder_vanishes(tmp_path):

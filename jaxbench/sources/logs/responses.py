@@ -13,6 +13,7 @@ import pandas as pd
 
 from jaxbench.errors import BadRequest
 from jaxbench.options import ReadOptions
+from jaxbench.sources.files import once_each
 from jaxbench.sources.outcomes import Outcomes
 
 FORM = '{"subject_id": MODEL, "responses": {ITEM: 0 or 1, ...}}'
@@ -87,7 +88,7 @@ def read_lines(path: Path, form: str) -> Iterator[tuple[int, dict]]:
             continue
         empty = False
         try:
-            record = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_number)
+            record = json.loads(text, object_pairs_hook=once_each, parse_constant=_no_number)
         except RecursionError:
             raise BadRequest(f"{where} is nested too deeply; expected {form}") from None
         except json.JSONDecodeError as error:
@@ -114,16 +115,6 @@ def _content(path: Path) -> bytes:
         raise BadRequest(f"{path} is missing") from None
     except OSError as error:
         raise BadRequest(f"{path} cannot be read: {error.strerror}") from None
-
-
-def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """An object; JSON itself would let the last of two equal keys win."""
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))
-        raise ValueError(f"{twice!r} stands more than once in one object; expected it once")
-    return made
 
 
 def _no_number(word: str) -> None:
