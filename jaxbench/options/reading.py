@@ -34,7 +34,7 @@ SOURCE = (
     Option("columns", "guessed", "the same", "`{model:NAME,item_id:NAME,...}`",
            "`path`: columns of a table, by role: " + ", ".join(f"`{r}`" for r in ROLES)),
     Option("where", "all rows", "the same", "`{COLUMN:VALUE,...}`",
-           "`path`: only the rows of a table with these values"),
+           "`path`: only the rows of a table with these values; of lm_eval, `{task:NAME}`"),
     Option("items", "", "", "a file",
            "`path`: every item of the benchmark, for logs that hold only successes or only "
            "failures; may give `task`, `category` and `prompt`"),

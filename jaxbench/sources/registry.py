@@ -22,7 +22,7 @@ from jaxbench.sources.tables.wide_table import read_wide
 _TABLES = (None, "native", "long", "wide")
 OWN_SUFFIX = {".eval": (None, "inspect"), ".parquet": _TABLES, ".pq": _TABLES}
 # Options that say how the columns of a table are read, and who reads them.
-BY_COLUMN = {"columns": ("native", "long", "wide"), "where": ("native", "long", "wide"),
+BY_COLUMN = {"columns": ("native", "long", "wide"), "where": ("native", "long", "wide", "lm_eval"),
              "max_score": ("native", "long", "wide", "lm_eval", "inspect")}  # fmt: skip
 
 PACKED = frozenset((".gz", ".bz2", ".xz", ".zst", ".zip", ".7z"))

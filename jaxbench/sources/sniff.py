@@ -199,12 +199,8 @@ def _table(path: Path, head: bytes, options: ReadOptions) -> Sniffed:
     text_like = {"model_patch", "trajectory", "messages", "output", "completion"}
     if not scored and not plain & text_like and len(names) > 2 and orientation(names, options):
         return Sniffed(path, "wide", "table", seen)
-    return Sniffed(
-        path,
-        None,
-        "",
-        f"{seen}: name them with columns={{item_id:NAME,score:NAME}} (a wide table: only item_id)",
-    )
+    named = "columns={model:NAME,item_id:NAME,score:NAME} (a wide table: only item_id)"
+    return Sniffed(path, None, "", f"{seen}: name them with {named}")
 
 
 def describe(sniffed: Sequence[Sniffed]) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from jaxbench.benchmark import Benchmark
+from jaxbench.benchmark import Benchmark, provenance
 from jaxbench.benchmark.anonymous import NAMELESS
 from jaxbench.errors import BadRequest, unknown
 from jaxbench.sources.tables.native import DENOMINATOR, ITEMS, SCORES
@@ -85,12 +85,17 @@ def _complete_or_absent(target: Path) -> Iterator[Path]:
         raise
 
 
+def _hashes(benchmark: Benchmark) -> tuple[str, ...] | None:
+    """The hashes of the prompts, or None where item ids stand for them."""
+    return None if benchmark.prompt_hashes == benchmark.items else benchmark.prompt_hashes
+
+
 def _native(benchmark: Benchmark, folder: Path) -> None:
     items = {
         "item_id": benchmark.items,
         "task": benchmark.item_tasks,
         "category": benchmark.categories,
-        "prompt_sha256": benchmark.prompt_hashes,
+        "prompt_sha256": _hashes(benchmark),
         "subtask": benchmark.subtasks,
         "chance": None if benchmark.chances is None else [str(c) for c in benchmark.chances],
     }
@@ -105,6 +110,9 @@ def _native(benchmark: Benchmark, folder: Path) -> None:
             "score": benchmark.scores.ravel(),
         },
     )
+    runs = provenance.runs(benchmark.provenance)
+    if runs is not None and runs[0] == runs[1]:
+        scores = scores.append_column("repeats", pa.array(np.full(scores.num_rows, runs[0])))
     scores = scores.replace_schema_metadata({DENOMINATOR: str(benchmark.denominator)})
     pq.write_table(scores, folder / SCORES)
 
@@ -144,7 +152,7 @@ def _sample(
 ) -> dict[str, object]:
     score = float(benchmark.counts[row, column] / benchmark.denominator)
     facts = {
-        "prompt_hash": benchmark.prompt_hashes,
+        "prompt_hash": _hashes(benchmark),
         "category": benchmark.categories,
         "subtask": benchmark.subtasks,
         "chance": benchmark.chances,

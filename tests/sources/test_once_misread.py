@@ -75,7 +75,7 @@ def test_a_value_that_is_nowhere_is_not_passed_over(tmp_path):
 @pytest.mark.parametrize("name", ["average", "mean", "difficulty", "epoch", "Unnamed: 0"])
 def test_columns_of_a_matrix_that_are_no_models(name, tmp_path):
     path = put(tmp_path / "x.csv", lines(f"item_id,A,B,{name}", "x,1,0,0.5", "y,0,0,0"))
-    refuse(path, f"column {name!r} seems to hold no scores of its own", "score=[A,B,...]")
+    refuse(path, f"column {name!r} seems to hold no scores of its own", 'score=["A","B"]')
     benchmark = jaxbench.read(path, score=["A", "B"])
     assert benchmark.models == ("A", "B")
     assert "2 columns of scores (A, B)" in notes(benchmark)
@@ -163,3 +163,50 @@ def test_a_rare_attack_is_told(tmp_path, capsys):
         found = answer(capsys, "attack", "path=x.csv", "trials=40", "budgets=[1,2]", "resamples=5")
         assert found.status == 0
         assert "of 40 trials can be attacked" in found.out
+
+
+def test_models_that_no_column_names(tmp_path):
+    head = "System,ticket,score"
+    text = lines(head, "a,1,1", "a,2,0", "b,1,0", "b,2,1")
+    path = put(tmp_path / "x.csv", text.replace("System", "Tool under test"))
+    said = "items stand several times and no column is the model"
+    refuse(path, said, columns={"item_id": "ticket"})
+    named = {"item_id": "ticket", "model": "Tool under test"}
+    assert jaxbench.read(path, columns=named).models == ("a", "b")
+    one = put(tmp_path / "gpt.csv", lines("item_id,score", "x,1"))
+    assert "models are named after their files" in notes(jaxbench.read(one))
+
+
+@pytest.mark.parametrize(("most", "named"), [(4, "n_solved"), (0.5, "B")])
+def test_columns_of_another_scale_are_no_models(most, named, tmp_path):
+    path = put(tmp_path / "x.csv", lines("item_id,A,B,n_solved", f"x,1,1,{most}", "y,0,0,0"))
+    if most > 1:
+        refuse(path, f"column {named!r} goes up to 4 and 'A' up to 1", 'score=["A","B"]')
+    assert jaxbench.read(path, score=["A", "B"]).models == ("A", "B")
+
+
+def test_what_is_written_says_no_more_than_was_known(tmp_path):
+    rows = [f"{m},q{i},t,{a},{i % 2}" for m in "ab" for i in range(3) for a in (1, 2)]
+    path = put(tmp_path / "x.csv", lines("model,item_id,task,attempt,score", *rows))
+    benchmark = jaxbench.read(path)
+    for form in ("native", "every_eval_ever"):
+        again = jaxbench.read(jaxbench.write(benchmark, tmp_path / form, format=form))
+        assert again.digest() == benchmark.digest()
+        assert "every item counts as its own prompt" in notes(again)
+    assert "mean of 2 runs" in notes(jaxbench.read(tmp_path / "native"))
+
+
+def test_one_task_of_several_logs(tmp_path):
+    for task, metric in (("t", "acc"), ("u", "exact_match")):
+        text = "".join(
+            json.dumps({"doc_id": d, "doc": {}, "filter": "none", "metrics": [metric], metric: d})
+            + "\n"
+            for d in (0, 1)
+        )
+        put(tmp_path / f"m/samples_{task}.jsonl", text)
+    refuse(tmp_path, "tasks have different scores", """'score=["acc,none","exact_match,none"]'""",
+           starts=tmp_path / "m", score="acc")  # fmt: skip
+    assert jaxbench.read(tmp_path, where={"task": "u"}).tasks == ("u",)
+    both = jaxbench.read(tmp_path, score=["acc,none", "exact_match,none"])
+    assert both.tasks == ("t", "u")
+    refuse(tmp_path, "no samples of task 'v'; found 't', 'u'", where={"task": "v"})

@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from jaxbench.errors import BadRequest
+from jaxbench.errors import BadRequest, some
 from jaxbench.options import ReadOptions
 from jaxbench.sources.files import json_records
 from jaxbench.sources.logs.lm_eval_results import Report, find_reports, model_of, task_of
@@ -44,6 +44,7 @@ def read_lm_eval(
             "--log_samples and give the folder with samples_*.jsonl"
         )
     reports = find_reports(samples, results)
+    samples = _of_tasks(samples, reports, options)
     frames: list[pd.DataFrame] = []
     aggregates: list[Aggregate] = []
     notes: list[Note] = []
@@ -58,6 +59,27 @@ def read_lm_eval(
             aggregates += _aggregates(report, task, model, chosen, len(frames[-1]), options)
     rows = pd.concat(frames, ignore_index=True)
     return Outcomes(rows, aggregates=tuple(aggregates), notes=tuple(notes))
+
+
+def _of_tasks(
+    samples: Sequence[Path], reports: Mapping[Path, Report | None], options: ReadOptions
+) -> list[Path]:
+    """The sample files of the tasks that `where` names, or all.
+
+    **Errors:** `BadRequest` for another column, or a task that is nowhere.
+    """
+    for column in options.where:
+        if column != "task":
+            raise BadRequest(f"where={{{column}:...}} means nothing for format=lm_eval; task does")
+    tasks = {path: task_of(path, reports[path]) for path in samples}
+    wanted = options.where.get("task")
+    if wanted is None:
+        return list(samples)
+    if lack := [task for task in wanted if task not in tasks.values()]:
+        raise BadRequest(
+            f"no samples of task {lack[0]!r}; found {some(sorted(set(tasks.values())))}"
+        )
+    return [path for path in samples if tasks[path] in wanted]
 
 
 def _check_choices(

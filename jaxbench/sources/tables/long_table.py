@@ -1,6 +1,6 @@
 """Long tables: a row per score, columns by any of the usual names."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -160,10 +160,16 @@ def _read_one(path: Path, model: str, options: ReadOptions, alone: bool) -> _Par
     for name in named:
         made[spelled(name)] = tabular.texts(rows.table[name], path, name)
     same = np.zeros(rows.table.num_rows, dtype=np.int32)
+    notes = []
     if "model" not in made:
         made["model"] = pa.DictionaryArray.from_arrays(same, [model])
+        notes.append(Note("no column is the model: models are named after their files", shown=True))
+        if "epoch" not in made and not named and _repeats(made):
+            raise BadRequest(
+                f"{path}: items stand several times and no column is the model; name it with "
+                "columns={model:NAME}, or with columns={epoch:NAME} what tells repeats apart"
+            )
     made["file"] = pa.DictionaryArray.from_arrays(same, [str(path)])
-    notes = []
     if told := guessed(roles, options.columns):
         notes.append(Note(f"columns were guessed: {told}", shown=True))
     left = [n for n in names if spelled(n) in GUESSES["score"] and n not in roles.values()]
@@ -188,6 +194,12 @@ def _read_one(path: Path, model: str, options: ReadOptions, alone: bool) -> _Par
             )
         percent = True
     return _Part(rows, pa.table(made), scores, percent, {spelled(n): n for n in named}, notes)
+
+
+def _repeats(made: Mapping[str, pa.ChunkedArray | pa.Array]) -> bool:
+    """Whether an item of a task has several rows."""
+    keys = [made[role].to_pandas().astype(str) for role in ("task", "item_id") if role in made]
+    return bool(pd.concat(keys, axis=1).duplicated().any())
 
 
 def _columns(rows: Rows, roles: dict[str, str]) -> dict[str, pa.ChunkedArray | pa.Array]:

@@ -96,6 +96,8 @@ def read_wide(files: Sequence[Path], options: ReadOptions) -> Outcomes:
         return f"{rows.place(row)}, column {others[column][:40]!r}"
 
     matrix, percent = _matrix(rows, others, place)
+    if options.max_score is None and not percent:
+        _check_scales(path, others, matrix)
     scores, note = as_fractions(matrix.ravel(), place, max_score=options.max_score, percent=percent)
     across = "model" if role == "item_id" else "item_id"
     long = pd.DataFrame({c: np.tile(by_row[c].to_numpy(), len(others)) for c in by_row})
@@ -157,6 +159,27 @@ def _is_no_name(name: str) -> bool:
     return plain in SUMMARIES or plain in facts or (plain.startswith("unnamed") and not nameless)
 
 
+def _choice(names: Sequence[str]) -> str:
+    """How columns of scores are named on the command line."""
+    shown = ",".join(f'"{name}"' for name in names[:6])
+    return f"'score=[{shown}{',...' if len(names) > 6 else ''}]'"
+
+
+def _check_scales(path: Path, columns: Sequence[str], matrix: np.ndarray) -> None:
+    """Refuse columns of two scales: one of them holds something else than scores."""
+    largest = np.nanmax(np.where(np.isnan(matrix), 0.0, matrix), axis=1)
+    low, high = (largest > 0) & (largest <= 1), largest > 1 + 1e-6
+    if low.any() and high.any():
+        few = high if high.sum() <= low.sum() else low
+        name, other = columns[int(np.argmax(few))], columns[int(np.argmax(~few & (largest > 0)))]
+        kept = [c for c, leave in zip(columns, few, strict=True) if not leave]
+        raise BadRequest(
+            f"{path}: column {name!r} goes up to {largest[few][0]:g} and {other!r} up to "
+            f"{largest[~few & (largest > 0)][0]:g}; leave out what holds no scores with "
+            f"{_choice(kept)}, or say with max_score what a perfect score is in all"
+        )
+
+
 def _score_columns(
     path: Path, names: Sequence[str], taken: Sequence[str], score: Sequence[str]
 ) -> list[str]:
@@ -171,7 +194,7 @@ def _score_columns(
     if odd := [n for n in others if _is_no_name(n) and not score]:
         raise BadRequest(
             f"{path}: column {odd[0]!r} seems to hold no scores of its own; name the columns that "
-            f"do with score=[{','.join(n for n in others[:3] if n not in odd)},...]"
+            f"do with {_choice([n for n in others if n not in odd])}"
         )
     return others
 

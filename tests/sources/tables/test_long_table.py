@@ -142,7 +142,7 @@ def test_columns_that_are_not_there(tmp_path):
     refuse(other, "no column is the score", "how good", "columns={score:NAME}")
     check(jaxbench.read(other, columns={"score": "how good"}))
     bare = put(tmp_path / "z.csv", CSV.replace("item_id", "thing"))
-    refuse(bare, "thing", "columns={item_id:NAME")
+    refuse(bare, "thing", "columns={model:NAME,item_id:NAME")
 
 
 def test_a_table_of_models_and_items_is_never_a_matrix(tmp_path):
