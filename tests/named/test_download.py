@@ -279,8 +279,9 @@ from jaxbench import unfinished
 from jaxbench.named import Named, SourceFile
 from jaxbench.named.download import fetch
 
-# A process in the background inherits that Ctrl-C is ignored; the command line minds SIGTERM.
+# A process in the background inherits that Ctrl-C is ignored, one under `nohup` a hang-up.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 if sys.argv.pop(1) == "handled":
     unfinished.handle_signals()
 repository, path, sha256, size, folder = sys.argv[1:]
