@@ -234,9 +234,12 @@ def _one_hash(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[Note]]:
 def hashed(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """SHA-256 of texts with runs of white space made one space; empty stays empty."""
     chunks = []
+    digests: pa.Array | None = None
     for chunk in column.unify_dictionaries().chunks:
-        digests = [prompt_hash(t) for t in chunk.dictionary.to_pylist()]
-        whole = pa.DictionaryArray.from_arrays(chunk.indices, pa.array(digests, pa.string()))
+        # All chunks have one dictionary now, and every text is hashed once.
+        if digests is None:
+            digests = pa.array([prompt_hash(t) for t in chunk.dictionary.to_pylist()], pa.string())
+        whole = pa.DictionaryArray.from_arrays(chunk.indices, digests)
         # Texts that differ in white space only, and empty ones, made the dictionary repeat itself.
         chunks.append(whole.cast(pa.string()).dictionary_encode())
     return pa.chunked_array(chunks, type=pa.dictionary(pa.int32(), pa.string()))
