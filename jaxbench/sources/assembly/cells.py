@@ -13,13 +13,12 @@ from jaxbench.sources.outcomes import Note
 
 
 class Cells(NamedTuple):
-    """Scores by model and item: means over repeats, how many there are, and who is who."""
+    """Scores by model and item: means over repeats, where there are any, and who is who."""
 
     models: list[str]
     items: pd.DataFrame
     scores: np.ndarray
     present: np.ndarray
-    runs: np.ndarray
 
 
 def cells_of(
@@ -63,7 +62,7 @@ def cells_of(
         unmarked = not told and len(rows) > len(np.unique(cell))
         untold = ": rows of one model and item count as repeats" if unmarked else ""
         notes.append(Note(mean_of_runs(low, high) + untold, shown=unmarked))
-    return Cells(models, items, means, present, runs.reshape(shape))
+    return Cells(models, items, means, present)
 
 
 def _check_repeats(
