@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from jaxbench import report
+from jaxbench.benchmark.provenance import SHOWN
 from jaxbench.jobs.attack import (
     AttackResult,
     AttackRun,
@@ -190,7 +191,7 @@ def _notes(result: AttackResult) -> list[str]:
                 f"{request.trials:,} trials can be attacked (the rule finds two models); rows from "
                 "budget 1 on are of these, a choice of splits"
             )
-    notes += [note for note in result.benchmark.provenance if note.startswith("note: ")]
+    notes += [note for note in result.benchmark.provenance if note.startswith(SHOWN)]
     if request.routers == "hash" and request.banks == 1:
         notes.append(
             "Intervals are over trials, given one router bank; other banks can differ by more "

@@ -73,7 +73,7 @@ def _items(
 
 def _with_notes(benchmark: Benchmark, notes: list[str]) -> Benchmark:
     """The benchmark with sentences that are printed after every run on it."""
-    told = (f"note: {note}" for note in notes)
+    told = (Note(note, shown=True).spell(anonymise=False) for note in notes)
     return replace(benchmark, provenance=(*benchmark.provenance, *told))
 
 

@@ -12,6 +12,7 @@ from commands import answer, elsewhere, refused
 from jaxbench.benchmark import Benchmark
 from jaxbench.sources.assembly.missing import keep_complete
 from outcome_files import lines, notes, put, refuse
+from pairs import write_pair
 
 
 def report(resolved: str, other: str) -> str:
@@ -70,6 +71,14 @@ def test_a_value_that_is_nowhere_is_not_passed_over(tmp_path):
     assert jaxbench.read(path, where={"model": ["A", "C"]}).models == ("A", "C")
     with pytest.raises(jaxbench.BadRequest, match=r"where.model=.*expected a value"):
         jaxbench.read(path, where={"model": {"a": 1}})
+
+
+def test_a_value_that_is_nowhere_in_a_native_pair(tmp_path):
+    folder = write_pair(tmp_path / "x")
+    refuse(folder, "no row has model=model z; found", where={"model": ["model a", "model z"]},
+           starts=folder / "scores.parquet")  # fmt: skip
+    kept = jaxbench.read(folder, where={"model": ["model a", "model b"]})
+    assert kept.models == ("model a", "model b")
 
 
 @pytest.mark.parametrize("name", ["average", "mean", "difficulty", "epoch", "Unnamed: 0"])

@@ -4,7 +4,6 @@ Every table has the columns `item_id`, `task`, `category` and `prompt_hash`, one
 the order of the ids that were given.
 """
 
-import hashlib
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ import pandas as pd
 
 from jaxbench.errors import BadRequest, some
 from jaxbench.sources.logs.responses import read_lines
+from jaxbench.sources.prompt_text import prompt_hash
 
 # OWNER__REPOSITORY-NUMBER, or -COMMIT with what builders of SWE-bench Pro append to it.
 INSTANCE = re.compile(r"(?:instance_)?([^/\s]+?)__([^/\s]+?)-(?:\d+|[0-9a-f]{40}(?:-v\w+)?)")
@@ -102,9 +102,7 @@ def terminal_bench_items(items: Sequence[str], path: Path) -> tuple[pd.DataFrame
             "item_id": list(items),
             "task": [record["category"] for record in chosen],
             "category": [record["difficulty"] for record in chosen],
-            "prompt_hash": [
-                _sha256(" ".join(record["problem_statement"].split())) for record in chosen
-            ],
+            "prompt_hash": [prompt_hash(record["problem_statement"]) for record in chosen],
         }
     )
     return table, notes
@@ -119,7 +117,7 @@ def _instances(items: Sequence[str], categories: dict[str, str]) -> pd.DataFrame
             "item_id": list(items),
             "task": tasks,
             "category": [categories[task] for task in tasks],
-            "prompt_hash": [_sha256(item) for item in items],
+            "prompt_hash": [prompt_hash(item) for item in items],
         }
     )
 
@@ -129,7 +127,3 @@ def _text(record: dict, entry: str, where: str) -> str:
     if not isinstance(value, str) or not value.strip():
         raise BadRequest(f"{where} has no {entry}; expected {TASK_FORM}")
     return value
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

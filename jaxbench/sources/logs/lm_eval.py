@@ -48,12 +48,15 @@ def read_lm_eval(
     frames: list[pd.DataFrame] = []
     aggregates: list[Aggregate] = []
     notes: list[Note] = []
-    _check_choices(samples, reports, options)
     for path in samples:
         report = reports[path]
         task, model = task_of(path, report), model_of(path, report, notes)
         table = _read_samples(path, options)
-        chosen = table.choose(path, options, report, task)
+        try:
+            chosen = table.choose(path, options, report, task)
+        except BadRequest:
+            _check_choices(samples, reports, options)
+            raise
         frames.append(table.frame(path, task, model, chosen, options))
         if report:
             aggregates += _aggregates(report, task, model, chosen, len(frames[-1]), options)

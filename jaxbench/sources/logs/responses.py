@@ -13,7 +13,7 @@ import pandas as pd
 
 from jaxbench.errors import BadRequest
 from jaxbench.options import ReadOptions
-from jaxbench.sources.files import once_each
+from jaxbench.sources.files import once_each, read_bytes
 from jaxbench.sources.outcomes import Outcomes
 
 FORM = '{"subject_id": MODEL, "responses": {ITEM: 0 or 1, ...}}'
@@ -72,8 +72,7 @@ def read_lines(path: Path, form: str) -> Iterator[tuple[int, dict]]:
 
     **Errors:** `BadRequest` naming file and line; `form`: what a line should be, for the message.
     """
-    content = _content(path)
-    empty = True
+    content = read_bytes(path)
     for number, line in enumerate(content.split(b"\n"), start=1):
         where = f"{path}: line {number}"
         try:
@@ -86,7 +85,6 @@ def read_lines(path: Path, form: str) -> Iterator[tuple[int, dict]]:
             ) from None
         if not text.strip():
             continue
-        empty = False
         try:
             record = json.loads(text, object_pairs_hook=once_each, parse_constant=_no_number)
         except RecursionError:
@@ -101,20 +99,6 @@ def read_lines(path: Path, form: str) -> Iterator[tuple[int, dict]]:
         if not isinstance(record, dict):
             raise BadRequest(f"{where} holds {_show(record)}; expected {form}")
         yield number, record
-    if empty:
-        raise BadRequest(f"{path} is empty; expected lines {form}")
-
-
-def _content(path: Path) -> bytes:
-    try:
-        # Opening a pipe would wait for a writer.
-        if path.exists() and not path.is_file():
-            raise BadRequest(f"{path} is not a regular file; expected lines of JSON")
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise BadRequest(f"{path} is missing") from None
-    except OSError as error:
-        raise BadRequest(f"{path} cannot be read: {error.strerror}") from None
 
 
 def _no_number(word: str) -> None:

@@ -122,11 +122,11 @@ def _where(long: pd.DataFrame, options: ReadOptions, path: Path) -> pd.DataFrame
     for column, values in options.where.items():
         if column not in long:
             raise BadRequest(f"{path} has no column {column!r} (where)")
-        kept = long[long[column].astype(str).isin(values)]
-        if kept.empty:
-            found = some(long[column].astype(str).unique(), most=8)
-            raise BadRequest(f"{path}: no row has {column}={' or '.join(values)}; found {found}")
-        long = kept
+        there = long[column].astype(str)
+        if lack := [value for value in values if not (there == value).any()]:
+            found = some(there.unique(), most=8)
+            raise BadRequest(f"{path}: no row has {column}={lack[0]}; found {found}")
+        long = long[there.isin(values)]
     return long
 
 
@@ -161,7 +161,7 @@ def _table(path: Path, required: tuple[str, ...], optional: tuple[str, ...]) -> 
         twice = sorted(name for name, times in Counter(schema.names).items() if times > 1)
         if twice:
             raise BadRequest(f"{path}: column {twice[0]!r} stands more than once")
-        names = [c for c in (*required, *optional) if c in schema.names]
+        names = [c for c in dict.fromkeys((*required, *optional)) if c in schema.names]
         if missing := [c for c in required if c not in names]:
             raise BadRequest(
                 f"{path}: column {missing[0]!r} is missing; found {', '.join(schema.names)}"

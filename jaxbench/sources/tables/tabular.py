@@ -62,11 +62,6 @@ def read_table(path: Path, columns: list[str]) -> pa.Table:
     return _read_csv(path, head, columns)
 
 
-def place_in(path: Path, rows: int) -> Callable[[int], str]:
-    """How errors name a row of a table."""
-    return lambda row: f"{path}: row {row + 1} of {rows}"
-
-
 def texts(values: pa.ChunkedArray, path: Path, column: str) -> pa.ChunkedArray:
     """A column as text, dictionary-encoded.
 

@@ -20,6 +20,12 @@ from jaxbench.sources.tables.roles import GUESSES, spelled
 # Beside the id, a matrix of items may hold these; every other column is a model.
 FACT_NAMES = ("task", "category", "prompt", "prompt_hash", "prompt_sha256", "subtask", "chance")
 MODEL_NAMES = ("model", "model_name", "system")
+FACT_GUESSES = frozenset(
+    guess
+    for role, guesses in GUESSES.items()
+    if role not in ("model", "score")
+    for guess in guesses
+)
 # A column of these names sums up the others and is no model or item.
 SUMMARIES = frozenset(
     ("mean", "average", "avg", "total", "overall", "sum", "median", "std", "sd", "stderr", "min",
@@ -153,10 +159,12 @@ def _matrix(
 def _is_no_name(name: str) -> bool:
     """Whether a column is called as summaries, numbers of rows or facts of items are."""
     plain = spelled(name)
-    facts = [guess for role, guesses in GUESSES.items() if role not in ("model", "score")
-             for guess in guesses]  # fmt: skip
     nameless = name.startswith(tabular.UNNAMED)
-    return plain in SUMMARIES or plain in facts or (plain.startswith("unnamed") and not nameless)
+    return (
+        plain in SUMMARIES
+        or plain in FACT_GUESSES
+        or (plain.startswith("unnamed") and not nameless)
+    )
 
 
 def _choice(names: Sequence[str]) -> str:
