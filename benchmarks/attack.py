@@ -20,7 +20,7 @@ from machine import paired, seconds, write
 
 from jaxbench.benchmark import Benchmark
 from jaxbench.counters import words
-from jaxbench.engine import Stopwatch, Study, kernel, prepare, run_attacks
+from jaxbench.engine import Evaluator, Stopwatch, kernel, prepare, run_attacks
 from jaxbench.options import Protocol, resolve
 from jaxbench.sources import load
 
@@ -46,12 +46,14 @@ def world(sizes=SIZES, models: int = MODELS, seed: int = 0) -> Benchmark:
     )
 
 
-def study(benchmark: Benchmark, **options) -> Study:
+def study(benchmark: Benchmark, **options) -> Evaluator:
     """A study with the defaults of the published preset."""
-    return Study(benchmark, resolve({"preset": "published", "resamples": 2} | options, Protocol()))
+    return Evaluator(
+        benchmark, resolve({"preset": "published", "resamples": 2} | options, Protocol())
+    )
 
 
-def kernel_calls(made: Study) -> list[Callable]:
+def kernel_calls(made: Evaluator) -> list[Callable]:
     """One call of the kernel per endpoint rule, over all trials, banks and splits given."""
     trials = np.arange(made.request.trials)
     reused, tallies = made.chunk(trials)

@@ -20,6 +20,8 @@ class Stream(IntEnum):
     SPLIT = 0
     ROUTER = 1
     TIE = 2
+    # Which reused items are kept where there are to be fewer.
+    SUBSET = 3
 
 
 def words(

@@ -32,9 +32,12 @@ class SharedBank(eqx.Module):
     tie_signs: Int8[Array, " slots"]
     blanks: int = eqx.field(static=True, default=1)
 
-    def block(self, index: Int[Array, ""], size: int, dtype: jnp.dtype) -> Num[Array, "slots size"]:
-        """Signs of candidates `index * size - 1` and on."""
-        return lax.dynamic_slice_in_dim(self.signs, index * size, size, axis=1).astype(dtype)
+    def block(
+        self, index: Int[Array, ""], size: int, dtype: jnp.dtype, slots: slice
+    ) -> Num[Array, "slots size"]:
+        """Signs of candidates `index * size - 1` and on, on some of the slots."""
+        here = self.signs[slots]
+        return lax.dynamic_slice_in_dim(here, index * size, size, axis=1).astype(dtype)
 
     def ties_to_a(self) -> Bool[Array, "1 slots"]:
         """True where a tied vote goes to endpoint A."""
@@ -49,20 +52,24 @@ class FreshBank(eqx.Module):
     else is drawn.
     """
 
-    keys: UInt32[Array, "rows 2"]
-    tie_keys: UInt32[Array, "rows 2"]
-    prompts: UInt32[Array, "rows slots"]
+    keys: UInt32[Array | np.ndarray, "rows 2"]
+    tie_keys: UInt32[Array | np.ndarray, "rows 2"]
+    prompts: UInt32[Array | np.ndarray, "rows slots"]
     blanks: int = eqx.field(static=True, default=0)
 
     def block(
-        self, index: Int[Array, ""], size: int, dtype: jnp.dtype
-    ) -> Num[Array, "rows slots size"]:
-        """Signs of candidates `index * 64` to `index * 64 + 63`."""
+        self, index: Int[Array, ""], size: int, dtype: jnp.dtype, slots: slice
+    ) -> Num[Array, "rows size slots"]:
+        """Signs of candidates `index * 64` to `index * 64 + 63`, on some of the slots.
+
+        Slots come last: a word is spread over candidates by copying rows, and products read
+        their second operand as it lies.
+        """
         assert size == FRESH_BLOCK
         counter = jnp.asarray(index, dtype=jnp.uint32)[None, None]
-        pair = words(self.keys[:, None, :], self.prompts, counter)
-        shifts = jnp.arange(32, dtype=jnp.uint32)[None, None, :]
-        bits = jnp.concatenate([(word[:, :, None] >> shifts) & 1 for word in pair], axis=2)
+        pair = words(self.keys[:, None, :], self.prompts[:, slots], counter)
+        shifts = jnp.arange(32, dtype=jnp.uint32)[None, :, None]
+        bits = jnp.concatenate([(word[:, None, :] >> shifts) & 1 for word in pair], axis=1)
         return (2 * bits.astype(jnp.int32) - 1).astype(dtype)
 
     def ties_to_a(self) -> Bool[Array, "rows slots"]:

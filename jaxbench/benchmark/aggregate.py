@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import TypeVar
 
 import equinox as eqx
+import jax
 import numpy as np
 from jaxtyping import Array, Float64, Int
 
@@ -79,6 +80,23 @@ class Chain(eqx.Module):
         for step in self.steps:
             counts = step(counts, numpy)
         return counts
+
+    def bare(self) -> "Chain":
+        """The steps alone, which is all that a compiled program needs."""
+        count = len(self.largest)
+        return Chain(self.steps, np.zeros((1, count), np.int64), np.zeros(count, np.int64))
+
+    def at(self, rows: np.ndarray, trials: int) -> "Chain":
+        """The chain of some of the `trials`; what is the same in all of them stays."""
+        if trials == 1:
+            return self
+
+        def take(x):
+            # Of a step's arrays only those with a trial axis have three.
+            return x[rows] if np.ndim(x) == 3 and len(x) == trials else x
+
+        denominators = self.denominators[rows] if len(self.denominators) > 1 else self.denominators
+        return Chain(jax.tree.map(take, self.steps), denominators, self.largest)
 
     @classmethod
     def start(cls, counted: Int[np.ndarray, "#trials units"]) -> "Chain":

@@ -41,6 +41,11 @@ class Overall(eqx.Module):
         exact = np.array([[w.numerator, w.denominator] for w in weights])
         return cls(chain, np.array(per_count)[:, None, :], exact, total)
 
+    def bare(self) -> "Overall":
+        """What a compiled program needs of it."""
+        none = np.zeros((len(self.fractions), 2), dtype=np.int64)
+        return Overall(self.chain.bare(), self.coefficients, none, self.total)
+
     @property
     def weights(self) -> tuple[Fraction, ...]:
         """The exact weights."""

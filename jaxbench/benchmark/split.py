@@ -15,6 +15,7 @@ from jaxtyping import Bool, Int
 from jaxbench.benchmark.container import Benchmark
 from jaxbench.counters import Stream, trial_keys, trial_words
 from jaxbench.errors import BadRequest
+from jaxbench.shapes import bucket
 
 
 @dataclass(frozen=True)
@@ -141,8 +142,11 @@ def prng_splits(
     depend on which trials are made together.
     """
     (keys,) = trial_keys(seed, (Stream.SPLIT,), trials)
-    prompts = jnp.array([p for task in plan.tasks for p in task.numbers], dtype=jnp.uint32)
-    high, low = (np.asarray(word) for word in trial_words(keys, prompts))
+    numbers = [p for task in plan.tasks for p in task.numbers]
+    # Padded: a word depends on its counter alone, and a program on the number of counters.
+    counters = np.zeros(bucket(len(numbers)), dtype=np.uint32)
+    counters[: len(numbers)] = numbers
+    high, low = (np.asarray(word) for word in trial_words(keys, jnp.asarray(counters)))
     drawn = high.astype(np.uint64) << np.uint64(32) | low
     reused = np.ones((len(trials), plan.items), dtype=bool)
     start = 0

@@ -6,8 +6,6 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Bool, Int
 
-from jaxbench.shapes import bucket
-
 
 class Layout(eqx.Module):
     """Which item sits in which slot, for several sets of active items at once.
@@ -26,22 +24,23 @@ class Layout(eqx.Module):
         unit_of_item: Int[np.ndarray, " items"],
         order: Sequence[int],
         active: Bool[np.ndarray, "layouts items"],
+        sizes: Sequence[int],
     ) -> "Layout":
-        """Lay out the active items, each unit padded to a bucket that holds the largest layout.
+        """Lay out the active items.
 
-        **Arguments:** `order`: every unit once, those of a coordinate together.
+        **Arguments:** `order`: every unit once, those of a coordinate together; `sizes`: slots of
+        every unit, which hold its active items in any layout.
         """
-        blocks, sizes = [], np.zeros(len(order), dtype=np.int64)
+        blocks = []
         for unit in order:
             members = np.flatnonzero(unit_of_item == unit)
             held = active[:, members]
-            sizes[unit] = bucket(int(held.sum(axis=1).max(initial=0)))
             block = np.full((len(active), sizes[unit]), -1, dtype=np.int64)
             row, place = np.nonzero(held)
             slot = np.arange(len(row)) - np.searchsorted(row, row)
             block[row, slot] = members[place]
             blocks.append(block)
-        return cls(items=np.concatenate(blocks, axis=1), sizes=tuple(sizes.tolist()))
+        return cls(items=np.concatenate(blocks, axis=1), sizes=tuple(sizes))
 
     def gather(self, values: np.ndarray, layouts: Int[np.ndarray, " rows"]) -> np.ndarray:
         """Values per row and item as values per row and slot, zero in the padding."""

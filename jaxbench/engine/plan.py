@@ -8,6 +8,7 @@ computed that no arithmetic can hold.
 
 from dataclasses import dataclass
 
+from jaxbench.attacker.routers import FRESH_BLOCK
 from jaxbench.errors import BadRequest
 from jaxbench.shapes import bucket
 
@@ -60,14 +61,20 @@ def choose_arithmetic(
 # accelerator wants few, large products. Fresh banks come in blocks of their own.
 SHARED_BLOCK = {"cpu": 128, "gpu": 512, "tpu": 512}
 # Working memory of one kernel call, bytes: decides how many trials go through together. A fresh
-# bank's signs are made and used block by block, best within a cache.
-CALL_BYTES = {"shared": 256 * 2**20, "fresh": 8 * 2**20}
+# bank's signs are made and used block by block, on a CPU best within a cache.
+CALL_BYTES = {
+    "cpu": {"shared": 256 * 2**20, "fresh": 8 * 2**20},
+    "gpu": {"shared": 2 * 2**30, "fresh": 2 * 2**30},
+}
 # Host memory of one chunk of trials (splits, tallies, tables), bytes.
 CHUNK_BYTES = 32 * 2**20
-
-
 # A bank has a byte per candidate and slot.
 BANK_BYTES = 4 * 2**30
+
+
+def block(backend: str, *, fresh: bool) -> int:
+    """Candidates per product."""
+    return FRESH_BLOCK if fresh else SHARED_BLOCK.get(backend, SHARED_BLOCK["cpu"])
 
 
 def check_bank(candidates: int, slots: int) -> None:
@@ -83,21 +90,49 @@ def check_bank(candidates: int, slots: int) -> None:
         )
 
 
-def rows_per_call(
-    trials: int, *, slots: int, budgets: int, units: int, block: int, fresh: bool
-) -> int:
-    """How many trials one kernel call takes, so that its arrays stay within `CALL_BYTES`."""
-    # Differences on both sides and votes per slot; contrasts of a block per unit; outputs.
-    per_row = 8 * (4 * slots + 2 * block * (units + 4) + 2 * budgets * units)
-    if fresh:
-        per_row += 4 * slots * block
-    return even_parts(trials, CALL_BYTES["fresh" if fresh else "shared"] // per_row)
+@dataclass(frozen=True)
+class Shape:
+    """The sizes that memory depends on: of one call of the kernel, and of a chunk of trials."""
 
+    slots: int
+    units: int
+    budgets: int
+    conditions: int
+    views: int
+    items: int
+    models: int
+    block: int
+    fresh: bool
 
-def trials_per_chunk(trials: int, *, items: int, models: int, units: int, budgets: int) -> int:
-    """How many trials are split, tallied and tabled at a time."""
-    per_trial = 4 * items + 8 * models * (4 * units + 3 * budgets) + 400 * budgets
-    return even_parts(trials, CHUNK_BYTES // per_trial)
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of one trial in a kernel call: inputs, votes, contrasts of a block, outputs."""
+        per_row = 8 * (2 * self.views * self.slots + 3 * self.conditions * self.slots)
+        per_row += 8 * 2 * self.block * self.views * (self.units + 4)
+        per_row += 8 * self.block * self.conditions * self.units
+        per_row += 8 * 2 * self.budgets * self.conditions * (self.units + 3)
+        if self.fresh:
+            per_row += 4 * self.slots * self.block
+        return per_row
+
+    @property
+    def trial_bytes(self) -> int:
+        """Bytes of one trial on the host: splits, tallies, endpoints, metrics and tables."""
+        sides = 24 * self.items * self.views
+        boards = 8 * self.models * (4 * self.units * self.views + 3 * self.budgets)
+        return sides + boards + 400 * self.budgets * self.conditions
+
+    def rows_per_call(self, trials: int, backend: str, most_bytes: int | None = None) -> int:
+        """How many trials one kernel call takes, so that its arrays stay within its memory."""
+        call = CALL_BYTES.get(backend, CALL_BYTES["cpu"])["fresh" if self.fresh else "shared"]
+        if most_bytes is not None:
+            call = min(call, most_bytes)
+        return even_parts(trials, call // self.row_bytes)
+
+    def trials_per_chunk(self, trials: int, most_bytes: int | None = None) -> int:
+        """How many trials are split, tallied and tabled at a time."""
+        chunk = CHUNK_BYTES if most_bytes is None else min(CHUNK_BYTES, most_bytes)
+        return even_parts(trials, chunk // self.trial_bytes)
 
 
 def even_parts(number: int, most: int) -> int:

@@ -63,7 +63,7 @@ def whole_profiles(benchmark: Benchmark, rule: str) -> attacker.PublicProfiles:
     units = Units.of(benchmark, subtasks=False, categories=False)
     every = np.ones((1, len(benchmark.items)), dtype=bool)
     counted = units.sizes(every[0])[None] * benchmark.denominator
-    counts = leaderboard.tally(benchmark, units, every).reused.astype(np.float64)
+    counts = leaderboard.tally(benchmark, units, every, ~every).reused.astype(np.float64)
     return public_profiles(
         benchmark,
         counts,

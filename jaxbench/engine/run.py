@@ -1,11 +1,11 @@
-"""Run an attack: endpoints of every trial, then the kernel chunk by chunk.
+"""Run cells: chunks of trials through the kernel, several cells in one call where shapes allow.
 
-Trials go through in two passes. The first only chooses endpoints, which fixes the shapes and the
-arithmetic of the second; the second makes the same splits again rather than hold millions of them.
+Nothing here changes an outcome: a trial's numbers depend on its seeds alone, so chunks, calls and
+what runs beside a trial are free to follow memory and speed.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 import jax
 import jax.numpy as jnp
@@ -13,161 +13,283 @@ import numpy as np
 
 from jaxbench import attacker, metrics
 from jaxbench.engine import kernel, plan
-from jaxbench.engine.condition import Attack
-from jaxbench.engine.study import Condition, Study, Tally
+from jaxbench.engine.cell import Cell, Chunk
+from jaxbench.engine.evaluator import Condition
+from jaxbench.engine.frame import Frame
+from jaxbench.engine.layout import Layout
 
 
 @dataclass(frozen=True)
 class ChunkOutcome:
-    """Some trials of one condition under one bank: everything the tables are made of."""
+    """Some trials of one condition under one bank: everything the tables are made of.
 
+    `counts_reused` and `counts_heldout` are those of the final routers, `(trials, budgets, units)`
+    in whole numbers.
+    """
+
+    cell: Cell
     condition: Condition
     bank: int
+    arithmetic: str
     trials: np.ndarray
     endpoints: attacker.Endpoints
     measured: metrics.TrialMetrics
     router: metrics.RouterScores
+    counts_reused: np.ndarray
+    counts_heldout: np.ndarray
 
 
-def prepare(study: Study) -> list[Attack]:
-    """Choose the endpoints of all trials; one `Attack` per condition.
+@dataclass(frozen=True)
+class Work:
+    """Some trials of a cell that are wanted, in one chunk; the last `padding` are only filler."""
 
-    **Errors:** `BadRequest` where no arithmetic could hold a condition's votes, or no memory its
-    bank.
+    cell: Cell
+    trials: np.ndarray
+    padding: int = 0
+
+
+@dataclass
+class Runner:
+    """Runs work of many cells; keeps what their programs are made for.
+
+    `call_bytes` bounds the working memory of a kernel call (None: what is fastest).
     """
-    parts: dict[Condition, list[attacker.Endpoints]] = {c: [] for c in study.conditions}
-    trials = study.request.trials
-    for chunk in _chunks(study):
-        _, tallies = study.chunk(chunk)
-        for condition in study.conditions:
-            profiles = study.profiles(tallies[condition.interface], condition.interface)
-            parts[condition].append(attacker.choose_endpoints(profiles, condition.rule))
-    attacks = [
-        Attack(
-            study,
-            condition,
-            attacker.Endpoints(
+
+    call_bytes: int | None = None
+    _frames: dict[object, Frame] = field(default_factory=dict)
+
+    def run(self, work: Iterable[Work]) -> Iterator[ChunkOutcome]:
+        """The outcomes of every condition and bank, piece of work by piece of work.
+
+        Neighbouring pieces of one structure share kernel calls.
+        """
+        pending: list[tuple[Work, Chunk]] = []
+        key: object = None
+        for piece in work:
+            chunk = piece.cell.chunk(piece.trials)
+            structure = _structure(chunk)
+            if pending and (structure != key or not chunk.cell.fresh):
+                yield from self._flush(pending, key)
+                pending = []
+            key = structure
+            self._frame(chunk, key)
+            pending.append((piece, chunk))
+            rows = sum(len(c.trials) for _, c in pending)
+            if rows >= self.rows_per_call(chunk, self._frames[key], rows):
+                yield from self._flush(pending, key)
+                pending = []
+        if pending:
+            yield from self._flush(pending, key)
+
+    def rows_per_call(self, chunk: Chunk, frame: Frame, rows: int) -> int:
+        """Trials of one kernel call, of `rows` that are to run."""
+        shape = shape_of(chunk.cell, frame.slots, len(chunk.views))
+        return shape.rows_per_call(rows, jax.default_backend(), self.call_bytes)
+
+    def _frame(self, chunk: Chunk, key: object) -> Frame:
+        cell = chunk.cell
+        if key not in self._frames:
+            candidates = cell.evaluator.budgets[-1] - 1
+            self._frames[key] = Frame(candidates, cell.block)
+        active, units = chunk.active, cell.evaluator.units
+        needed = [active[:, units.of_item == u].sum(axis=1).max() for u in range(units.count)]
+        self._frames[key].grow(np.array(needed), chunk.largest_contrasts())
+        return self._frames[key]
+
+    def _flush(self, pending: list[tuple[Work, Chunk]], key: object) -> Iterator[ChunkOutcome]:
+        frame = self._frames[key]
+        chunks = [chunk for _, chunk in pending]
+        layouts = [chunk.layout(frame) for chunk in chunks]
+        rows = sum(len(chunk.trials) for chunk in chunks)
+        together = self.rows_per_call(chunks[0], frame, rows)
+        cell = chunks[0].cell
+        banks = 1 if cell.fresh else cell.evaluator.request.banks
+        for bank in range(banks):
+            shared = None if cell.fresh else cell.banks.bank(layouts[0], bank)
+            calls = [
+                _call(_pieces(chunks, layouts, first, together), frame, shared)
+                for first in range(0, rows, together)
+            ]
+            found = kernel.Outcomes(
                 *(
-                    np.concatenate([getattr(p, field) for p in found])[:trials]
-                    for field in ("a", "b", "eligible", "redone")
+                    None if part[0] is None else np.concatenate(part, axis=1)
+                    for part in zip(*calls, strict=True)
                 )
-            ),
-        )
-        for condition, found in parts.items()
-    ]
-    for attack in attacks:
-        attack.check()
-    return attacks
+            )
+            first = 0
+            for piece, chunk in pending:
+                mine = slice(first, first + len(chunk.trials))
+                first = mine.stop
+                part = jax.tree.map(lambda x, mine=mine: x[:, mine], found)
+                yield from _outcomes(piece, chunk, bank, frame.arithmetic.name, part)
 
 
-def run_attacks(
-    study: Study,
-    attacks: list[Attack],
-    progress: Callable[[int, int], None] | None = None,
+def shape_of(cell: Cell, slots: int, views: int) -> plan.Shape:
+    """The sizes of a cell that memory depends on."""
+    evaluator = cell.evaluator
+    return plan.Shape(
+        slots=slots,
+        units=evaluator.units.count,
+        budgets=len(evaluator.budgets),
+        conditions=len(evaluator.conditions),
+        views=views,
+        items=len(evaluator.benchmark.items),
+        models=len(evaluator.benchmark.models),
+        block=cell.block,
+        fresh=cell.fresh,
+    )
+
+
+def chunked(cell: Cell, first: int, last: int, host_bytes: int | None = None) -> Iterator[Work]:
+    """Trials `first` to `last - 1` of a cell, equally many at a time.
+
+    The last chunk repeats its last trial rather than be of a shape of its own.
+    """
+    conditions = cell.evaluator.conditions
+    views = len({(c.rule, c.interface, c.precision, c.reused_items) for c in conditions})
+    shape = shape_of(cell, 0, views)
+    together = shape.trials_per_chunk(last - first, host_bytes)
+    for start in range(first, last, together):
+        trials = np.minimum(np.arange(start, start + together), last - 1)
+        yield Work(cell, trials, padding=max(0, start + together - last))
+
+
+def run_cell(
+    cell: Cell, progress: Callable[[int, int], None] | None = None
 ) -> Iterator[ChunkOutcome]:
-    """Run every condition under every bank, chunk by chunk of trials.
+    """Run one cell over all its trials and banks.
 
     **Arguments:** `progress`: called with trials done and trials in all.
     """
-    trials, banks = study.request.trials, study.request.banks
-    total = trials * len(attacks) * banks
+    request = cell.evaluator.request
+    total = request.trials * len(cell.evaluator.conditions) * request.banks
     done = 0
-    for bank in range(banks):
-        shared = {}
-        if study.request.routers == "hash":
-            shared = {attack.condition: attack.shared_bank(bank) for attack in attacks}
-        for chunk in _chunks(study):
-            reused, tallies = study.chunk(chunk)
-            kept = np.arange(chunk[0], min(chunk[0] + len(chunk), trials))
-            for attack in attacks:
-                tally = tallies[attack.condition.interface]
-                yield _attack_chunk(
-                    attack, tally, reused, chunk, len(kept), bank, shared.get(attack.condition)
-                )
-                done += len(kept)
-                if progress:
-                    progress(done, total)
+    for outcome in Runner().run(chunked(cell, 0, request.trials)):
+        yield outcome
+        done += len(outcome.trials)
+        if progress:
+            progress(done, total)
 
 
-def _attack_chunk(attack, tally, reused, chunk, keep, bank, shared) -> ChunkOutcome:
-    """One condition on one chunk, in kernel calls of one shape."""
-    study = attack.study
-    together = plan.even_parts(len(chunk), attack.rows_per_call)
-    parts = []
-    for first in range(0, len(chunk), together):
-        # The last call repeats its last trial rather than compile a shape of its own.
-        here = np.minimum(np.arange(first, first + together), len(chunk) - 1)
-        parts.append(_call(attack, _take(tally, here), reused[here], chunk[here], shared))
-    counts_reused, counts_heldout, *history = (
-        np.concatenate(column)[: len(chunk)] for column in zip(*parts, strict=True)
+def _structure(chunk: Chunk) -> object:
+    """What has to be equal for two chunks to run in one program."""
+    evaluator = chunk.cell.evaluator
+    leaves, tree = jax.tree.flatten(chunk.rules)
+    trailing = tuple(
+        np.shape(leaf)[1:] if np.ndim(leaf) == 3 else np.shape(leaf) for leaf in leaves
     )
-    router = metrics.RouterScores(
-        tally.rules.reused(counts_reused), tally.rules.heldout(counts_heldout), *history
-    )
-    ranking = study.ranking(tally, counts_reused, counts_heldout, router)
-    found = metrics.trial_metrics(tally.genuine, router, *ranking)
-    pair = attack.endpoints
-    kept = chunk[:keep]
-    return ChunkOutcome(
-        condition=attack.condition,
-        bank=bank,
-        trials=kept,
-        endpoints=jax.tree.map(lambda x: x[kept], pair),
-        measured=jax.tree.map(lambda x: x[:keep], found),
-        router=jax.tree.map(lambda x: x[:keep], router),
-    )
+    return tree, trailing, len(evaluator.budgets), evaluator.budgets[-1], chunk.cell.fresh
 
 
-def _call(attack: Attack, tally: Tally, reused, trials, shared) -> tuple:
-    """Counts of final routers per unit and the history before, each `(trials, budgets, ...)`."""
+def _pieces(
+    chunks: Sequence[Chunk], layouts: Sequence[Layout], first: int, together: int
+) -> list[tuple[Chunk, Layout, np.ndarray]]:
+    """Rows `first` to `first + together` over all chunks; the last row fills up what is missing."""
+    ends = np.cumsum([len(chunk.trials) for chunk in chunks])
+    rows = np.minimum(np.arange(first, first + together), ends[-1] - 1)
+    owner = np.searchsorted(ends, rows, side="right")
+    starts = np.concatenate([[0], ends])
+    return [
+        (chunks[index], layouts[index], rows[owner == index] - starts[index])
+        for index in np.unique(owner)
+    ]
+
+
+def _call(
+    pieces: list[tuple[Chunk, Layout, np.ndarray]],
+    frame: Frame,
+    shared: attacker.SharedBank | None,
+) -> kernel.Outcomes:
+    """One call of the kernel, back in numpy: final routers in counts, not contrasts."""
+    budgets = pieces[0][0].cell.evaluator.budgets
     with jax.enable_x64(True):
-        rows = attack.rows(tally, reused, trials)
-        rules = jax.tree.map(jnp.asarray, tally.rules)
+        rows = _joined([chunk.rows(layout, here) for chunk, layout, here in pieces])
+        bank = shared
+        if bank is None:
+            banks = [chunk.fresh_bank(layout, here) for chunk, layout, here in pieces]
+            bank = jax.tree.map(jnp.asarray, _joined(banks))
         outcomes = kernel.attack_rows(
-            rows,
-            attack.fresh_bank(trials) if shared is None else shared,
-            jnp.asarray(attack.study.budgets, dtype=jnp.int32),
-            rules,
-            sizes=attack.layout.sizes,
-            arithmetic=attack.arithmetic,
-            block=attack.block,
+            jax.tree.map(jnp.asarray, rows),
+            bank,
+            jnp.asarray(budgets, dtype=jnp.int32),
+            jax.tree.map(jnp.asarray, _joined_rules(pieces)),
+            sizes=tuple(frame.sizes.tolist()),
+            arithmetic=frame.arithmetic,
+            block=frame.block,
         )
-        sums = np.asarray(rows.sums_reused), np.asarray(rows.sums_heldout)
         outcomes = jax.tree.map(np.asarray, outcomes)
-    reused_counts = 0.5 * (sums[0][:, None, :] + outcomes.reused.swapaxes(0, 1))
-    heldout_counts = 0.5 * (sums[1][:, None, :] + outcomes.heldout.swapaxes(0, 1))
-    history = (outcomes.best_reused.T, outcomes.best_heldout.T, outcomes.gap.T)
-    return reused_counts, heldout_counts, *history
+    view_of = list(pieces[0][0].view_of)
+    return outcomes._replace(
+        reused=0.5 * (rows.sums_reused[:, view_of] + outcomes.reused),
+        heldout=0.5 * (rows.sums_heldout[:, view_of] + outcomes.heldout),
+    )
 
 
-def _take(tally: Tally, rows: np.ndarray) -> Tally:
-    """The tally of some of its trials; what is the same in all of them stays."""
-    trials = len(tally.board.reused)
+def _joined(parts: list):
+    """Arrays of several pieces, one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    return jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
+
+
+def _joined_rules(pieces: list[tuple[Chunk, Layout, np.ndarray]]) -> kernel.Rules:
+    """The rules of every row; what is the same in all of them is given once."""
+    every = [_rules_at(chunk, here) for chunk, _, here in pieces]
+    if len(every) == 1:
+        return every[0]
+    counts = [len(here) for _, _, here in pieces]
+
+    def join(*leaves):
+        if all(np.array_equal(leaves[0], leaf) for leaf in leaves[1:]):
+            return leaves[0]
+        # A matrix that differs between cells gets the axis of rows that it may have.
+        tall = [leaf if np.ndim(leaf) == 3 else leaf[None] for leaf in leaves]
+        return np.concatenate(
+            [np.broadcast_to(x, (n, *x.shape[1:])) for x, n in zip(tall, counts, strict=True)]
+        )
+
+    return jax.tree.map(join, *every)
+
+
+def _rules_at(chunk: Chunk, here: np.ndarray) -> kernel.Rules:
+    trials = len(chunk.trials)
+    if trials == 1:
+        return chunk.rules
 
     def take(x):
         # Of the rules' arrays only those with a trial axis have three.
-        return x[rows] if np.ndim(x) == 3 and len(x) == trials else x
+        return x[here] if np.ndim(x) == 3 and len(x) == trials else x
 
-    return Tally(
-        units=tally.units,
-        counted=tally.counted,
-        board=jax.tree.map(lambda x: x[rows], tally.board),
-        rules=jax.tree.map(take, tally.rules),
-        released=tally.released,
-        genuine=jax.tree.map(lambda x: x[rows], tally.genuine),
-    )
+    return jax.tree.map(take, chunk.rules)
 
 
-def _chunks(study: Study) -> Iterator[np.ndarray]:
-    """Trial numbers, equally many at a time; the last chunk repeats the last trial."""
-    trials = study.request.trials
-    benchmark = study.benchmark
-    together = plan.trials_per_chunk(
-        trials,
-        items=len(benchmark.items),
-        models=len(benchmark.models),
-        units=max(units.count for units in study.units.values()),
-        budgets=len(study.budgets),
-    )
-    for first in range(0, trials, together):
-        yield np.minimum(np.arange(first, first + together), trials - 1)
+def _outcomes(
+    piece: Work, chunk: Chunk, bank: int, arithmetic: str, found: kernel.Outcomes
+) -> Iterator[ChunkOutcome]:
+    """The metrics of every condition, without the filler."""
+    evaluator = chunk.cell.evaluator
+    keep = slice(0, len(piece.trials) - piece.padding)
+    for index, condition in enumerate(evaluator.conditions):
+        view, tally = chunk.view_of[index], chunk.tally(index)
+        counts_reused = found.reused[:, :, index].swapaxes(0, 1)
+        counts_heldout = found.heldout[:, :, index].swapaxes(0, 1)
+        router = metrics.RouterScores(
+            tally.reused(counts_reused),
+            tally.heldout(counts_heldout),
+            *(found[field][:, :, view].T for field in (2, 3, 4)),
+        )
+        ranking = evaluator.ranking(tally, condition, counts_reused, counts_heldout, router)
+        measured = metrics.trial_metrics(tally.genuine, router, *ranking)
+        pair = chunk.endpoints[index]
+        yield ChunkOutcome(
+            cell=chunk.cell,
+            condition=condition,
+            bank=bank,
+            arithmetic=arithmetic,
+            trials=piece.trials[keep],
+            endpoints=jax.tree.map(lambda x: x[keep], pair),
+            measured=jax.tree.map(lambda x: x[keep], measured),
+            router=jax.tree.map(lambda x: x[keep], router),
+            counts_reused=counts_reused[keep],
+            counts_heldout=counts_heldout[keep],
+        )

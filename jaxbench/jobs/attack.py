@@ -9,7 +9,7 @@ import pandas as pd
 
 from jaxbench import metrics
 from jaxbench.benchmark import Benchmark
-from jaxbench.engine import ChunkOutcome, Condition, Stopwatch, Study, prepare, run_attacks
+from jaxbench.engine import Cell, ChunkOutcome, Condition, Evaluator, Stopwatch, run_cell
 from jaxbench.errors import BadRequest, unknown
 from jaxbench.options import AttackRequest, Protocol, resolve
 
@@ -26,11 +26,11 @@ class ConditionResult:
 
     condition: Condition
     coordinates: int
-    arithmetic: str
-    redone: int
     summary: metrics.Summary
     banks: list[metrics.Summary]
     variance: metrics.CrossedVariance
+    arithmetic: str = ""
+    redone: int = 0
     tables: list[pd.DataFrame] = field(default_factory=list)
 
 
@@ -166,14 +166,12 @@ class AttackRun:
         self.request, self.progress = request, progress
         self.watch = Stopwatch()
         with self.watch:
-            self.study = Study(benchmark, request)
-            self.attacks = prepare(self.study)
+            self.evaluator = Evaluator(benchmark, request)
+            self.cell = Cell(self.evaluator)
         self.conditions = {
-            attack.condition: ConditionResult(
-                condition=attack.condition,
-                coordinates=attack.first.rules.release.coordinates,
-                arithmetic=attack.arithmetic.name,
-                redone=int(attack.endpoints.redone.sum()),
+            condition: ConditionResult(
+                condition=condition,
+                coordinates=self.evaluator.coordinates(condition),
                 summary=metrics.Summary(request.trials, (0, *request.budgets)),
                 banks=[
                     metrics.Summary(request.trials, (0, *request.budgets), means_only=True)
@@ -181,11 +179,11 @@ class AttackRun:
                 ],
                 variance=metrics.CrossedVariance(request.trials, request.banks, request.budgets),
             )
-            for attack in self.attacks
+            for condition in self.evaluator.conditions
         }
 
     def __iter__(self) -> Iterator[tuple[ConditionResult, pd.DataFrame]]:
-        outcomes = run_attacks(self.study, self.attacks, self.progress)
+        outcomes = run_cell(self.cell, self.progress)
         while True:
             with self.watch:
                 outcome = next(outcomes, None)
@@ -196,6 +194,8 @@ class AttackRun:
                 result.banks[outcome.bank].add(table)
                 if outcome.bank == 0:
                     result.summary.add(table)
+                    result.arithmetic = outcome.arithmetic
+                    result.redone += int(outcome.endpoints.redone.sum())
                 if self.request.banks > 1:
                     self._add_variance(result, outcome.bank, table)
             if outcome.bank == 0:
@@ -204,7 +204,7 @@ class AttackRun:
     def result(self) -> AttackResult:
         """What was measured."""
         conditions = list(self.conditions.values())
-        return AttackResult(self.study.benchmark, self.request, conditions, self.watch)
+        return AttackResult(self.evaluator.benchmark, self.request, conditions, self.watch)
 
     def _add_variance(self, result: ConditionResult, bank: int, table: pd.DataFrame) -> None:
         losses = table["selection_loss_pp"].to_numpy(dtype=np.float64)
@@ -216,8 +216,8 @@ class AttackRun:
         return metrics.trial_table(
             outcome.measured,
             outcome.router,
-            models=self.study.benchmark.models,
-            budgets=self.study.budgets,
+            models=self.evaluator.benchmark.models,
+            budgets=self.evaluator.budgets,
             keep=self.request.budgets,
             endpoints=(pair.a, pair.b),
             eligible=pair.eligible,

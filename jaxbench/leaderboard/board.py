@@ -18,17 +18,28 @@ class Board(eqx.Module):
     heldout: Int[np.ndarray, "trials models units"]
 
 
-def tally(benchmark: Benchmark, units: Units, reused: Bool[np.ndarray, "trials items"]) -> Board:
+def tally(
+    benchmark: Benchmark,
+    units: Units,
+    reused: Bool[np.ndarray, "trials items"],
+    heldout: Bool[np.ndarray, "trials items"],
+) -> Board:
     """Count every model's successes on both sides of every split.
 
-    **Arguments:** `reused`: True where an item is public.
+    **Arguments:** `reused`: True where an item is public; `heldout`: where it is hidden.
     """
-    public = np.empty((len(reused), len(benchmark.models), units.count), dtype=np.int64)
-    total = np.empty((len(benchmark.models), units.count), dtype=np.int64)
+    shape = (len(reused), len(benchmark.models), units.count)
+    public, hidden = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.int64)
+    # Mostly the sides make up the whole: then one follows from the other.
+    whole = bool((reused ^ heldout).all())
     for unit in range(units.count):
         members = units.of_item == unit
         counts = benchmark.counts[:, members]
         # float64 products run on BLAS and are exact: no sum comes near 2^53.
-        public[:, :, unit] = np.rint(reused[:, members].astype(np.float64) @ counts.T)
-        total[:, unit] = counts.sum(axis=1)
-    return Board(reused=public, heldout=total[None] - public)
+        by_item = counts.T.astype(np.float64)
+        public[:, :, unit] = np.rint(reused[:, members] @ by_item)
+        if whole:
+            hidden[:, :, unit] = counts.sum(axis=1) - public[:, :, unit]
+        else:
+            hidden[:, :, unit] = np.rint(heldout[:, members] @ by_item)
+    return Board(reused=public, heldout=hidden)

@@ -17,15 +17,15 @@ from jaxbench.leaderboard.interface import Release
 
 
 def candidate_contrasts(
-    differences: Num[Array, "rows slots"], signs: Num[Array, "*rows slots candidates"]
-) -> Num[Array, "rows candidates"]:
+    differences: Num[Array, "rows views slots"],
+    signs: Num[Array, "slots candidates"] | Num[Array, "rows candidates slots"],
+) -> Num[Array, "rows views candidates"]:
     """Contrast of every candidate on the items whose endpoint `differences` are given.
 
-    `signs` are shared by all rows or have a leading axis of rows.
+    `signs` are shared by all rows, or of every row its own (and then slots come last).
     """
-    shared = signs.ndim == 2
     return jnp.einsum(
-        "rs,sc->rc" if shared else "rs,rsc->rc",
+        "rvs,sc->rvc" if signs.ndim == 2 else "rvs,rcs->rvc",
         differences,
         signs,
         precision=lax.Precision.HIGHEST,
@@ -33,16 +33,23 @@ def candidate_contrasts(
     )
 
 
+def slots_of(signs: Num[Array, "*shape"], slots: slice) -> Num[Array, "*part"]:
+    """Signs on some of the slots."""
+    return signs[slots] if signs.ndim == 2 else signs[:, :, slots]
+
+
 def router_contrasts(
-    differences: Num[Array, "rows slots"], to_a: Bool[Array, "rows slots"], units: Sequence[slice]
-) -> Num[Array, "rows units"]:
-    """Contrast of one router per row on every unit (its slots).
+    differences: Num[Array, "rows conditions slots"],
+    to_a: Bool[Array, "rows conditions slots"],
+    units: Sequence[slice],
+) -> Num[Array, "rows conditions units"]:
+    """Contrast of one router per row and condition on every unit (its slots).
 
     Added in int64, which needs `jax.enable_x64(True)`: counts over a fine grid pass 2^31.
     """
     signed = jnp.where(to_a, differences, -differences)
-    parts = [jnp.sum(signed[:, slots], axis=1, dtype=jnp.int64) for slots in units]
-    return jnp.stack(parts, axis=1)
+    parts = [jnp.sum(signed[:, :, slots], axis=2, dtype=jnp.int64) for slots in units]
+    return jnp.stack(parts, axis=2)
 
 
 def released_contrasts(

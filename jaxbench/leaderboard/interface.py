@@ -56,6 +56,14 @@ class Release(eqx.Module):
         """How many numbers are released."""
         return len(self.units)
 
+    def bare(self) -> "Release":
+        """What a compiled program needs of it."""
+        return Release(self.chain.bare(), self.units, self.plain, self.linear)
+
+    def at(self, rows: Int[np.ndarray, " rows"], trials: int) -> "Release":
+        """What is released in some of the `trials`."""
+        return Release(self.chain.at(rows, trials), self.units, self.plain, self.linear)
+
     def coordinate_of_unit(self) -> Int[np.ndarray, " units"]:
         """The coordinate of every unit."""
         owner = {unit: c for c, units in enumerate(self.units) for unit in units}

@@ -21,6 +21,10 @@ class GenuineScores(eqx.Module):
     reused: Float64[np.ndarray, "trials models"]
     heldout: Float64[np.ndarray, "trials models"]
 
+    def at(self, rows: Int[np.ndarray, " rows"]) -> "GenuineScores":
+        """The scores in some of the trials."""
+        return GenuineScores(self.reused[rows], self.heldout[rows])
+
 
 class RouterScores(eqx.Module):
     """Final routers of every budget, and the history of all submissions before each of them."""

@@ -19,8 +19,8 @@ JOB_OPTIONS = (*SOURCE_NAMES, "out", "overwrite")
 class AttackRequest:
     """Every option of an attack with its value; fields bear the option names.
 
-    `precision` is None for exact scores. `endpoints_given` says whether the user
-    chose the endpoint rules (see `endpoint_rules`).
+    `precision` is None for exact scores, `reused_items` for all of them. `endpoints_given` says
+    whether the user chose the endpoint rules (see `endpoint_rules`).
     """
 
     preset: str
@@ -31,6 +31,7 @@ class AttackRequest:
     split_seed_base: int
     holdout_fraction: Fraction
     min_task_items: int
+    reused_items: int | None
     scoring: str
     precision: int | None
     interface: tuple[str, ...]
@@ -70,6 +71,8 @@ NEEDS = {
     "banks": ("routers", "hash"),
 }
 
+# What no number means.
+NONE = {"precision": "exact", "reused_items": "all"}
 # A seed has 64 bits; the others are about what one machine holds in memory, or computes in a day.
 LARGEST = {
     "trials": 10**8,
@@ -121,6 +124,7 @@ def resolve(
             "holdout_fraction", asked.get("holdout_fraction", card.holdout_fraction)
         ),
         min_task_items=number("min_task_items", card.min_task_items, 1),
+        reused_items=parse.reused_items("reused_items", asked.get("reused_items", "all")),
         scoring=word("scoring", card.scoring),
         precision=parse.precision("precision", asked.get("precision", card.precision)),
         interface=words("interface", "task"),
@@ -152,7 +156,7 @@ def as_options(request: AttackRequest) -> dict[str, object]:
         elif isinstance(value, bool | int | str):
             values[name] = value
         else:
-            values[name] = "exact" if value is None else str(value)
+            values[name] = NONE[name] if value is None else str(value)
     return values
 
 
@@ -164,7 +168,7 @@ def _why_idle(name: str, request: AttackRequest) -> str | None:
         return None if found == value else f"under {choice}={found}; it needs {choice}={value}"
     if name == "group_seed" and not any(i.startswith("groups") for i in request.interface):
         return "without interface=groups:D"
-    hashed = request.routers == "hash" and request.split == "hash"
+    hashed = request.routers == request.split == "hash" and request.reused_items is None
     if name == "seed" and hashed and request.preset == "published":
         return (
             "under routers=hash and split=hash; use routing_seed and split_seed_base, or "

@@ -99,6 +99,15 @@ def precision(name: str, value: object) -> int | None:
     return value
 
 
+def reused_items(name: str, value: object) -> int | None:
+    """`all` (None), or a number of reused items."""
+    if value is None or value == "all":
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise BadRequest(f"{name}={show(value)}: expected all, or a number of items >= 1")
+    return value
+
+
 def choice(name: str, value: object, known: Sequence[str], built: Sequence[str]) -> str:
     """One of the known words that this version has."""
     word = show(value)

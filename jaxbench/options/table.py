@@ -11,7 +11,7 @@ ATTACK = (
     Option("budgets", "card ([1,2,4,...,2048]), the same", "[1,2,4,...,128]",
            "rising integers >= 1", "submissions k; row 0 (no attack) is always there"),
     Option("seed", "0", "0", "integer >= 0",
-           "root of every prng draw: routers, splits, ties, bootstrap"),
+           "root of every prng draw: routers, splits, subsets, ties, bootstrap"),
     Option("split", "`hash`", "as `routers`", "`hash`, `prng`",
            "how items are split: the published hash order, or fresh words of `seed`"),
     Option("split_seed_base", "card (202609230000), 0", "0", "integer",
@@ -20,6 +20,9 @@ ATTACK = (
            "share held out of every task"),
     Option("min_task_items", "card (1), 1", "1", "integer >= 1",
            "tasks with fewer items become one coordinate `other`"),
+    Option("reused_items", "`all`", "`all`", "`all`, N",
+           "nested subset of the reused items, spread over the tasks; held-out items and endpoints "
+           "stay those of the whole split"),
     Option("scoring", "card (`item_mean`), `item_mean`", "`item_mean`",
            "`item_mean`, `equal_task`, `equal_category`, `chance_normalised`, `mean_win_rate`",
            "what the overall score is the mean of"),
@@ -52,7 +55,7 @@ ATTACK = (
     Option("overwrite", "false", "false", "true, false",
            "replace the results of another run in `out`"),
     *(Option(name, "", "", "", "", built=False) for name in (
-        "reused_items", "extra_overall", "submitter", "decoder", "mechanism", "state", "on", "clip",
+        "extra_overall", "submitter", "decoder", "mechanism", "state", "on", "clip",
         "simulator", "device", "log", "dry_run", "resume", "memory",
     )),
 )  # fmt: skip

@@ -7,8 +7,9 @@ import pytest
 
 from jaxbench.attacker import Endpoints
 from jaxbench.benchmark import Benchmark
-from jaxbench.engine import kernel, run
+from jaxbench.engine import Evaluator
 from jaxbench.options import Protocol, resolve
+from routes import final_routes
 
 MODELS = tuple("abcd")
 ITEMS = 24
@@ -35,29 +36,12 @@ def study(scores: np.ndarray, tasks: tuple[str, ...], routers: str) -> Seen:
         scores, models=MODELS, items=[f"i{i:02d}" for i in range(ITEMS)], tasks=tasks
     )
     options = {"trials": 6, "budgets": [1, 2, 9, 33], "resamples": 2, "routers": routers}
-    made = run.Study(benchmark, resolve(options, Protocol()))
-    (attack,) = run.prepare(made)
-    kept = {}
-    with pytest.MonkeyPatch.context() as patch:
-        real = kernel.attack_rows
-
-        def keeping(rows, *args, **static):
-            outcomes = real(rows, *args, **static, keep_routes=True)
-            kept["routes"] = np.asarray(outcomes.routes)
-            return outcomes
-
-        patch.setattr(kernel, "attack_rows", keeping)
-        list(run.run_attacks(made, [attack]))
-    trials = np.arange(6)
-    reused = made.splits(trials)
-    layouts = attack.pair_of_trial if attack.fresh else np.zeros(6, dtype=int)
-    routes = {}
-    for trial in trials:
-        for slot, item in enumerate(attack.layout.items[layouts[trial]]):
-            if item >= 0:
-                routes[trial, benchmark.items[item]] = kept["routes"][:, trial, slot]
-    public = made.tally("task", reused).board.reused
-    return Seen(public, reused, attack.endpoints, routes)
+    evaluator = Evaluator(benchmark, resolve(options, Protocol()))
+    (outcome,), found, _ = final_routes(evaluator)
+    routes = {(trial, benchmark.items[item]): route for (_, trial, item), route in found.items()}
+    sides = evaluator.split(np.arange(6))
+    public = evaluator.tally(sides).board.reused
+    return Seen(public, sides.reused, outcome.endpoints, routes)
 
 
 def same_routers(before: Seen, after: Seen, trial: int) -> int:

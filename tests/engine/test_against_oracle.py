@@ -10,10 +10,11 @@ from comparing import compare, note
 from jaxbench.attacker import ENDPOINT_RULES
 from jaxbench.benchmark import Benchmark, scoring
 from jaxbench.engine import kernel, plan
-from jaxbench.engine.run import Study, prepare
+from jaxbench.engine.evaluator import Evaluator
 from jaxbench.options import Protocol, resolve
 from jaxbench.options.table import KNOWN
 from oracle.attack import OracleRefusal, run_trial
+from routes import final_routes
 from worlds import World, worlds
 
 TRIALS = 3
@@ -156,17 +157,8 @@ def test_ties_go_to_the_tie_sign():
         )
 
 
-def test_routes_equal_the_oracles(monkeypatch):
+def test_routes_equal_the_oracles():
     """The final routers themselves, item by item where the endpoints differ."""
-    kept = []
-    real = kernel.attack_rows
-
-    def keeping(rows, *args, **static):
-        outcomes = real(rows, *args, **static, keep_routes=True)
-        kept.append((rows, outcomes.routes))
-        return outcomes
-
-    monkeypatch.setattr(kernel, "attack_rows", keeping)
     rng = np.random.default_rng(5)
     world = World(
         tuple(map(tuple, rng.integers(0, 3, (4, 14)).tolist())),
@@ -175,23 +167,19 @@ def test_routes_equal_the_oracles(monkeypatch):
         (*(f"p{i}" for i in range(13)), "p12"),
     )
     budgets = [1, 2, 3, 6, 17]
-    agree(world, scoring="item_mean", budgets=budgets, split_seed_base=3)
-    ((rows, routes),) = kept
     options = {"trials": TRIALS, "budgets": budgets, "split_seed_base": 3}
-    (attack,) = prepare(Study(world.benchmark(), resolve(options, Protocol())))
-    expected = [
-        run_trial(world.oracle(), trial=t, budgets=budgets, split_seed_base=3)
-        for t in range(TRIALS)
-    ]
+    evaluator = Evaluator(world.benchmark(), resolve(options, Protocol()))
+    _, routes, differences = final_routes(evaluator)
     compared = 0
     for trial in range(TRIALS):
-        if not expected[trial][0]["eligible"]:
+        expected = run_trial(world.oracle(), trial=trial, budgets=budgets, split_seed_base=3)
+        if not expected[0]["eligible"]:
             continue
-        for slot in np.flatnonzero(np.asarray(rows.differences)[trial]):
-            item = attack.layout.items[0, slot]
+        for (_, where, item), route in routes.items():
+            if where != trial or differences[0, trial, item] == 0:
+                continue
             for b in range(len(budgets)):
-                expected_sign = expected[trial][1 + b]["route"][item]
-                assert bool(routes[b, trial, slot]) == (expected_sign > 0)
+                assert bool(route[b]) == (expected[1 + b]["route"][item] > 0)
                 compared += 1
     assert compared > 50
 
@@ -236,7 +224,7 @@ def test_one_program_serves_every_call():
     jaxbench.attack(world, budgets=[1, 3, 6], **options)
     jaxbench.attack(world, budgets=[1, 2, 5], routing_seed="another", banks=2, **options)
     jaxbench.attack(world, budgets=[1, 2, 5], split_seed_base=99, tie_seed="x", **options)
-    jaxbench.attack(world, budgets=[1, 2, 5], endpoints=["full_frontier", "top5"], **options)
+    jaxbench.attack(world, budgets=[1, 2, 5], endpoints="full_frontier", **options)
     assert kernel.attack_rows._cache_size() == before
 
 
@@ -244,7 +232,7 @@ def test_the_size_of_a_call_means_nothing(monkeypatch):
     world = wide_frontier(8).benchmark()
     options = {"preset": "published", "trials": 11, "budgets": [1, 5, 40], "resamples": 2}
     whole = jaxbench.attack(world, **options).trials()
-    monkeypatch.setattr("jaxbench.engine.plan.rows_per_call", lambda *_, **__: 4)
+    monkeypatch.setattr(plan.Shape, "rows_per_call", lambda *_, **__: 4)
     assert jaxbench.attack(world, **options).trials().equals(whole)
 
 

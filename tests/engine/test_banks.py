@@ -25,7 +25,8 @@ def calls(monkeypatch, tmp_path):
 
 
 def signs(seed="s", prompts=PROMPTS, candidates=CANDIDATES):
-    return banks.cached_bank(prompts, routing_seed=seed, candidates=candidates)
+    packed = banks.cached_bank(prompts, routing_seed=seed, candidates=candidates)
+    return unpack_signs(packed, len(prompts))
 
 
 def expected(seed="s", prompts=PROMPTS, candidates=CANDIDATES):

@@ -13,10 +13,11 @@ import jaxbench
 from comparing import compare, note
 from jaxbench.attacker import ENDPOINT_RULES
 from jaxbench.benchmark import scoring
-from jaxbench.engine import kernel, plan
-from jaxbench.engine.run import Study, prepare
+from jaxbench.engine import plan
+from jaxbench.engine.evaluator import Evaluator
 from jaxbench.options import Protocol, resolve
 from oracle.attack import OracleRefusal, pool_small_tasks, run_trial
+from routes import final_routes
 from worlds import World, worlds
 
 # Three trials under three budgets nearly everywhere: the programs are shared.
@@ -174,35 +175,25 @@ def test_fresh_and_hashed_mix(options):
         agree(world, budgets=[1, 2, 65], **options)
 
 
-def test_routes_equal_the_oracles(monkeypatch):
+def test_routes_equal_the_oracles():
     """The final routers themselves, item by item where the endpoints differ."""
-    kept = []
-    real = kernel.attack_rows
-
-    def keeping(rows, *args, **static):
-        outcomes = real(rows, *args, **static, keep_routes=True)
-        kept.append(np.asarray(outcomes.routes))
-        return outcomes
-
-    monkeypatch.setattr(kernel, "attack_rows", keeping)
     world, budgets = shuffled(5), [1, 3, 66]
     expected = agree(world, budgets=budgets, seed=9)
-    (routes,) = kept
     options = {"preset": "simulation", "trials": TRIALS, "budgets": budgets, "seed": 9}
-    (attack,) = prepare(Study(world.benchmark(), resolve(options, Protocol())))
+    evaluator = Evaluator(world.benchmark(), resolve(options, Protocol()))
+    (outcome,), routes, _ = final_routes(evaluator)
+    counts = world.benchmark().counts
     compared = 0
     for trial, rows in enumerate(expected):
         if not rows[0]["eligible"]:
             continue
-        items = attack.layout.items[attack.pair_of_trial[trial]]
+        mine = {item: route for (_, where, item), route in routes.items() if where == trial}
         # Only items on which this trial's endpoints differ have a slot, and signs.
-        a, b = attack.endpoints.a[trial], attack.endpoints.b[trial]
-        differ = np.flatnonzero(world.benchmark().counts[a] != world.benchmark().counts[b])
-        assert sorted(items[items >= 0].tolist()) == differ.tolist()
-        for slot in np.flatnonzero(items >= 0):
+        a, b = outcome.endpoints.a[trial], outcome.endpoints.b[trial]
+        assert sorted(mine) == np.flatnonzero(counts[a] != counts[b]).tolist()
+        for item, route in mine.items():
             for place in range(len(budgets)):
-                sign = rows[1 + place]["route"][items[slot]]
-                assert bool(routes[place, trial, slot]) == (sign > 0)
+                assert bool(route[place]) == (rows[1 + place]["route"][item] > 0)
                 compared += 1
     assert compared > 30
 
@@ -248,13 +239,13 @@ def cuts(monkeypatch):
     """How a run was cut up: trials per chunk and rows per call, as the plan was asked for them."""
     found = {}
     for name in ("trials_per_chunk", "rows_per_call"):
-        real = getattr(plan, name)
+        real = getattr(plan.Shape, name)
 
         def asked(*args, name=name, real=real, **of):
             found[name] = real(*args, **of)
             return found[name]
 
-        monkeypatch.setattr(plan, name, asked)
+        monkeypatch.setattr(plan.Shape, name, asked)
     return found
 
 
@@ -268,7 +259,7 @@ def test_the_smallest_chunks(monkeypatch, case, cuts):
 
 def test_the_smallest_calls(monkeypatch, case, cuts):
     options, whole = case
-    monkeypatch.setitem(plan.CALL_BYTES, "fresh", 1)
+    monkeypatch.setitem(plan.CALL_BYTES["cpu"], "fresh", 1)
     same(table(UNEVEN, **options), whole)
     # 20 trials are padded to 24, and go through in the smallest bucket.
     assert (cuts["trials_per_chunk"], cuts["rows_per_call"]) == (24, 8)
@@ -277,8 +268,8 @@ def test_the_smallest_calls(monkeypatch, case, cuts):
 def test_chunks_and_calls_that_come_out_uneven(monkeypatch, case):
     # Chunks of 7, 7 and 6 trials, each in calls of 3, 3 and 1: both ends are filled up.
     options, whole = case
-    monkeypatch.setattr(plan, "trials_per_chunk", lambda *_, **__: 7)
-    monkeypatch.setattr(plan, "rows_per_call", lambda *_, **__: 3)
+    monkeypatch.setattr(plan.Shape, "trials_per_chunk", lambda *_, **__: 7)
+    monkeypatch.setattr(plan.Shape, "rows_per_call", lambda *_, **__: 3)
     same(table(UNEVEN, **options), whole)
 
 

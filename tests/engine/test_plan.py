@@ -64,13 +64,15 @@ def aligned(weight: int, candidates: int, arithmetic: plan.Arithmetic, block: in
     with pytest.MonkeyPatch.context() as patch, jax.enable_x64(True):
         patch.setattr(kernel.decoder, "route", spy)
         zero = jnp.zeros((1, 1))
+        public = jnp.asarray(differences)[:, None]
         rows = kernel.Rows(
-            jnp.asarray(differences), jnp.ones((1, 8), dtype=bool), *[zero] * 4, *[zero[0]] * 3
+            public, jnp.zeros_like(public), *[zero[:, None]] * 2, *[zero] * 3, *[(zero,)] * 2
         )
         counted = np.array([[8 * weight]])
         chain = Chain.start(counted)
         overall = Overall.of(chain.sums([[0]]), [Fraction(1)], total=True)
-        rules = kernel.Rules(Release(chain, ((0,),), plain=True, linear=True), overall, overall)
+        release = Release(chain, ((0,),), plain=True, linear=True)
+        rules = kernel.Rules((release,), (overall,), (overall,), view_of=(0,))
         padded = np.zeros((8, -(-(candidates + 1) // block) * block), dtype=np.int8)
         padded[:, 1 : candidates + 1] = signs.T
         bank = SharedBank(jnp.asarray(padded), jnp.ones(8, jnp.int8))
@@ -85,7 +87,7 @@ def aligned(weight: int, candidates: int, arithmetic: plan.Arithmetic, block: in
         )  # fmt: skip
         jax.effects_barrier()
     high, low = (np.asarray(half, dtype=np.float64) for half in seen["votes"])
-    votes = (high * 2**20 + low)[0, :2]
+    votes = (high * 2**20 + low)[0, 0, :2]
     all_but_last = (candidates - 1) * (weight + 1)
     return [int(v) for v in votes], [all_but_last + weight - 1, all_but_last - weight + 1]
 
@@ -116,7 +118,7 @@ def test_layout_keeps_active_items_in_blocks():
     unit = np.array([0, 0, 1, 1, 1])
     active = np.array([[True, False, True, True, False], [False, True, True, False, True]])
     # Unit 1 comes first where its coordinate does.
-    layout = Layout.of(unit, [1, 0], active)
+    layout = Layout.of(unit, [1, 0], active, [8, 8])
     assert layout.sizes == (8, 8)
     assert layout.items[0].tolist() == [2, 3] + [-1] * 6 + [0] + [-1] * 7
     assert layout.items[1].tolist() == [2, 4] + [-1] * 6 + [1] + [-1] * 7

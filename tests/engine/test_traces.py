@@ -97,7 +97,7 @@ def test_the_simulation_is_one_program():
         # Budget 1 is always run: [7, 300] are three too.
         for budgets in ([1, 3, 4], [1, 64, 65], [7, 300]):
             attack(budgets=budgets)
-        for rule in (*ENDPOINT_RULES, ["full_frontier", "top5"]):
+        for rule in ENDPOINT_RULES:
             attack(endpoints=rule)
         attack(endpoint_view="tasks")
         attack(holdout_fraction="1/2")
@@ -116,7 +116,7 @@ def test_the_published_attack_is_one_program():
         attack(preset="published", banks=3)
         for budgets in ([1, 3, 6], [5, 40]):
             attack(preset="published", budgets=budgets)
-        for rule in (*ENDPOINT_RULES, ["full_frontier", "top5"]):
+        for rule in ENDPOINT_RULES:
             attack(preset="published", endpoints=rule)
         attack(world(1), preset="published")
         attack(preset="published", split="prng", seed=5)
@@ -153,17 +153,29 @@ def test_chunks_and_calls_share_their_programs(monkeypatch):
     attack()
     with growth() as added:
         # Chunks of the bucket of 13 trials, the last of them filled up.
-        monkeypatch.setattr(plan, "trials_per_chunk", lambda *_, **__: bucket(TRIALS))
+        monkeypatch.setattr(plan.Shape, "trials_per_chunk", lambda *_, **__: bucket(TRIALS))
         for trials in (2 * TRIALS, 2 * TRIALS + 5):
             attack(trials=trials)
     assert not added
     with growth() as added:
         # Calls of 4 rows: one program more, for all calls of all chunks.
-        monkeypatch.setattr(plan, "rows_per_call", lambda *_, **__: 4)
+        monkeypatch.setattr(plan.Shape, "rows_per_call", lambda *_, **__: 4)
         attack(trials=2 * TRIALS + 5)
     # The keys of 4 trials may have been asked for before.
     assert added.pop("jaxbench.counters._trial_keys", 1) == 1
     assert added == {"jaxbench.engine.kernel.attack_rows": 1}
+
+
+def test_conditions_of_one_run_are_one_program():
+    """How they share coordinates is the program's; rules, seeds and budgets are data."""
+    shared = {"interface": ["task", "groups:2"], "endpoint_view": "tasks"}
+    with growth() as added:
+        attack(endpoints="top5", **shared)
+    assert added["jaxbench.engine.kernel.attack_rows"] == 1
+    with growth() as added:
+        attack(endpoints="full_frontier", seed=5, **shared)
+        attack(endpoints="public_top5", budgets=[3, 8], **shared)
+    assert not added
 
 
 def test_partitions_are_data():

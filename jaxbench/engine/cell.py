@@ -1,0 +1,249 @@
+"""A cell: one benchmark under all conditions that share trials and routers.
+
+Trials come in chunks. A chunk is split, counted and given its endpoints on the host, which is all
+that the kernel's rows are made of.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import jax
+import numpy as np
+from jaxtyping import Bool, Int
+
+from jaxbench import attacker, leaderboard, metrics
+from jaxbench.counters import Stream, trial_keys
+from jaxbench.engine import kernel, plan
+from jaxbench.engine.banks import SharedBanks
+from jaxbench.engine.evaluator import Condition, Evaluator, Tally
+from jaxbench.engine.frame import Frame
+from jaxbench.engine.layout import Layout
+
+# Whose endpoints a view takes: reused items, and a group of conditions with equal endpoints.
+View = tuple[int | None, int]
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some trials of a cell: tallies per number of reused items, endpoints per condition.
+
+    `views[view_of[c]]` is the view of condition c: its tally, and the condition whose endpoints it
+    takes.
+    """
+
+    cell: "Cell"
+    trials: Int[np.ndarray, " trials"]
+    tallies: dict[int | None, Tally]
+    endpoints: tuple[attacker.Endpoints, ...]
+    views: tuple[tuple[int | None, int], ...]
+    view_of: tuple[int, ...]
+
+    def tally(self, condition: int) -> Tally:
+        """The tally of a condition."""
+        return self.tallies[self.views[self.view_of[condition]][0]]
+
+    @cached_property
+    def releases(self) -> tuple[leaderboard.Release, ...]:
+        """What is released under every condition."""
+        evaluator = self.cell.evaluator
+        return tuple(
+            evaluator.release(self.tally(c), condition)
+            for c, condition in enumerate(evaluator.conditions)
+        )
+
+    @cached_property
+    def rules(self) -> kernel.Rules:
+        """The kernel's rules; arrays with a trial axis have it first, of length 1 or `trials`."""
+        tallies = [self.tallies[size] for size, _ in self.views]
+        return kernel.Rules(
+            releases=tuple(release.bare() for release in self.releases),
+            reused=tuple(tally.reused.bare() for tally in tallies),
+            heldout=tuple(tally.heldout.bare() for tally in tallies),
+            view_of=self.view_of,
+        )
+
+    @cached_property
+    def pairs(self) -> Int[np.ndarray, "trials views 2"]:
+        """Endpoints A and B of every view."""
+        found = [self.endpoints[condition] for _, condition in self.views]
+        return np.stack([np.stack([pair.a, pair.b], axis=1) for pair in found], axis=1)
+
+    @cached_property
+    def _distinct(self) -> tuple[np.ndarray, np.ndarray]:
+        """Sets of pairs that occur, and that of every trial."""
+        flat = self.pairs.reshape(len(self.trials), -1)
+        sets, of_trial = np.unique(flat, axis=0, return_inverse=True)
+        return sets.reshape(len(sets), -1, 2), of_trial
+
+    @cached_property
+    def active(self) -> Bool[np.ndarray, "layouts items"]:
+        """Items on which some pair of a set differs: of every set, or of all that a bank serves."""
+        counts, (sets, _) = self.cell.evaluator.benchmark.counts, self._distinct
+        if self.cell.fresh:
+            apart = [counts[s[:, 0]] != counts[s[:, 1]] for s in sets]
+            return np.stack([differ.any(axis=0) for differ in apart])
+        every = np.unique(sets.reshape(-1, 2), axis=0)
+        apart = counts[every[:, 0]] != counts[every[:, 1]]
+        return self.cell.banks.active(apart.any(axis=0))[None]
+
+    @property
+    def layout_of_trial(self) -> Int[np.ndarray, " trials"]:
+        """The row of `active` of every trial."""
+        return self._distinct[1] if self.cell.fresh else np.zeros(len(self.trials), dtype=np.int64)
+
+    def largest_contrasts(self) -> tuple[int, int]:
+        """Bounds on |contrast|: of any candidate on one coordinate, and over all of them."""
+        evaluator = self.cell.evaluator
+        counts, units = evaluator.benchmark.counts, evaluator.units
+        pairs = np.unique(self.pairs.reshape(-1, 2), axis=0)
+        apart = np.abs(counts[pairs[:, 0]] - counts[pairs[:, 1]])
+        # No split can put more of a unit on the reused side than its items that differ.
+        per_unit = np.stack(
+            [apart[:, units.of_item == unit].sum(axis=1) for unit in range(units.count)], axis=1
+        )
+        largest = max(
+            release.chain(per_unit[:, None, :].astype(np.float64)).max()
+            if release.linear and len(release.chain.denominators) == 1
+            else 2 * release.chain.largest.max()
+            for release in self.releases
+        )
+        return int(largest), int(max(per_unit.sum(axis=1).max(), evaluator.benchmark.denominator))
+
+    def layout(self, frame: Frame) -> Layout:
+        """Slots for the active items, padded to the sizes of a frame."""
+        evaluator = self.cell.evaluator
+        return Layout.of(
+            evaluator.units.of_item, self.cell.unit_order, self.active, frame.sizes.tolist()
+        )
+
+    def rows(self, layout: Layout, here: Int[np.ndarray, " rows"]) -> kernel.Rows:
+        """The kernel's view of some of the trials (places in the chunk), in numpy arrays."""
+        counts = self.cell.evaluator.benchmark.counts
+        tallies = [self.tallies[size] for size, _ in self.views]
+        pairs, index = self.pairs[here], here[:, None]
+        differences = (counts[pairs[:, :, 0]] - counts[pairs[:, :, 1]]).astype(np.int32)
+        layouts = self.layout_of_trial[here]
+
+        def on(side: str) -> np.ndarray:
+            masks = [getattr(tally.split, side)[here] for tally in tallies]
+            return np.stack(
+                [
+                    layout.gather(np.where(mask, differences[:, v], np.int32(0)), layouts)
+                    for v, mask in enumerate(masks)
+                ],
+                axis=1,
+            )
+
+        def sums(side: str) -> np.ndarray:
+            boards = [getattr(tally.board, side) for tally in tallies]
+            return np.stack(
+                [board[index, pairs[:, v]].sum(axis=1) for v, board in enumerate(boards)], axis=1
+            ).astype(np.float64)
+
+        histories = [metrics.genuine_history(tally.genuine.at(here)) for tally in tallies]
+        apart, both = [], []
+        for c, release in enumerate(self.releases):
+            board = self.tally(c).board.reused[here].astype(np.float64)
+            released = release.at(here, len(self.trials)).chain(board)
+            pair = pairs[:, self.view_of[c]]
+            rows = np.arange(len(here))
+            a, b = released[rows, pair[:, 0]], released[rows, pair[:, 1]]
+            apart.append(a - b)
+            both.append(a + b)
+        return kernel.Rows(
+            public=on("reused"),
+            private=on("heldout"),
+            sums_reused=sums("reused"),
+            sums_heldout=sums("heldout"),
+            best_reused=np.stack([h.best_reused for h in histories], axis=1),
+            best_heldout=np.stack([h.best_heldout for h in histories], axis=1),
+            gap=np.stack([h.gap for h in histories], axis=1),
+            static=tuple(apart),
+            released=tuple(both),
+        )
+
+    def fresh_bank(self, layout: Layout, here: Int[np.ndarray, " rows"]) -> attacker.FreshBank:
+        """Routers of these trials' own."""
+        prompts = self.cell.prompts
+        per_slot = layout.gather(
+            np.broadcast_to(prompts, (len(here), len(prompts))), self.layout_of_trial[here]
+        )
+        seed = self.cell.evaluator.request.seed
+        keys = trial_keys(seed, (Stream.ROUTER, Stream.TIE), self.trials[here])
+        return attacker.FreshBank(*(np.asarray(k) for k in keys), prompts=per_slot)
+
+
+class Cell:
+    """One benchmark under conditions that share trials and routers, chunk by chunk."""
+
+    def __init__(self, evaluator: Evaluator):
+        self.evaluator = evaluator
+        self.fresh = evaluator.request.routers == "prng"
+        self.block = plan.block(jax.default_backend(), fresh=self.fresh)
+        # The group of equal endpoints of every condition, which can only be told further apart.
+        self._groups = dict.fromkeys(evaluator.conditions, 0)
+        release = evaluator.release(evaluator.first, evaluator.conditions[0])
+        self.unit_order = [unit for units in release.units for unit in units]
+
+    @cached_property
+    def banks(self) -> SharedBanks:
+        """The published routers, all banks."""
+        return SharedBanks(self.evaluator.benchmark, self.evaluator.request, self.block)
+
+    @cached_property
+    def prompts(self) -> np.ndarray:
+        """The prompt number of every item, as counters take it."""
+        return self.evaluator.benchmark.prompt_index.astype(np.uint32)
+
+    def chunk(self, trials: Int[np.ndarray, " trials"]) -> Chunk:
+        """Split and count some trials and choose their endpoints."""
+        evaluator = self.evaluator
+        conditions = evaluator.conditions
+        sizes = list(dict.fromkeys(c.reused_items for c in conditions))
+        whole = evaluator.split(trials)
+        splits = evaluator.fewer_reused(whole, trials, sizes)
+        tallies = {size: evaluator.tally(splits[size]) for size in sizes}
+        # Endpoints are chosen with all reused items public.
+        full = tallies[None] if None in tallies else evaluator.tally(whole)
+        chosen: dict[object, attacker.Endpoints] = {}
+        endpoints = []
+        for condition in conditions:
+            key = self._sees(condition)
+            if key not in chosen:
+                profiles = evaluator.profiles(full, condition)
+                chosen[key] = attacker.choose_endpoints(profiles, condition.rule)
+            endpoints.append(chosen[key])
+        groups = self._regroup(endpoints)
+        views = [(c.reused_items, groups[i]) for i, c in enumerate(conditions)]
+        distinct = list(dict.fromkeys(views))
+        return Chunk(
+            cell=self,
+            trials=trials,
+            tallies=tallies,
+            endpoints=tuple(endpoints),
+            views=tuple(distinct),
+            view_of=tuple(distinct.index(view) for view in views),
+        )
+
+    def _sees(self, condition: Condition) -> tuple:
+        """What the endpoints of a condition depend on."""
+        by_task = self.evaluator.request.endpoint_view == "tasks"
+        return condition.rule, None if by_task else condition.interface, condition.precision
+
+    def _regroup(self, endpoints: list[attacker.Endpoints]) -> list[int]:
+        """For every condition the first one with the same endpoints in all chunks so far."""
+        first: list[int] = []
+        for i, condition in enumerate(self.evaluator.conditions):
+            for j in range(i):
+                before = self._groups[condition] == self._groups[self.evaluator.conditions[j]]
+                if first[j] == j and before and _equal(endpoints[i], endpoints[j]):
+                    first.append(j)
+                    break
+            else:
+                first.append(i)
+        self._groups = dict(zip(self.evaluator.conditions, first, strict=True))
+        return first
+
+
+def _equal(one: attacker.Endpoints, other: attacker.Endpoints) -> bool:
+    return one is other or (np.array_equal(one.a, other.a) and np.array_equal(one.b, other.b))

@@ -1,0 +1,252 @@
+"""The evaluator's view of a run: splits, tallies, what is released, and public profiles.
+
+The wall runs through this file: `Board`, splits and scores stay here, and the attacker's functions
+are handed `PublicProfiles` made of released numbers.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+from jaxbench import attacker, leaderboard, metrics
+from jaxbench.benchmark import Benchmark, nested, pool_small_tasks, scoring, split
+from jaxbench.benchmark.aggregate import Chain
+from jaxbench.benchmark.container import check_prompts
+from jaxbench.benchmark.units import Units
+from jaxbench.engine.profiles import public_profiles, terms
+from jaxbench.errors import BadRequest
+from jaxbench.leaderboard import Interface
+from jaxbench.options import AttackRequest
+
+# Every unit is a few products of its own in the compiled program.
+MOST_UNITS = 256
+# What may differ between requests that one evaluator serves: trials and routers stay the same.
+VARIED = ("interface", "endpoints", "endpoints_given", "precision", "reused_items")
+
+
+@dataclass(frozen=True)
+class Condition:
+    """An endpoint rule under an interface, at a released precision and a number of reused items.
+
+    `precision` None is exact, `reused_items` None is all of them.
+    """
+
+    rule: str
+    interface: str
+    precision: int | None = None
+    reused_items: int | None = None
+
+
+class Split(NamedTuple):
+    """The two sides of some splits. With `reused_items`, some items stand on neither."""
+
+    reused: Bool[np.ndarray, "trials items"]
+    heldout: Bool[np.ndarray, "trials items"]
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Some trials counted: what every unit is counted out of, scoring rules, genuine scores."""
+
+    split: Split
+    counted: Int[np.ndarray, "#trials units"]
+    board: leaderboard.Board
+    reused: scoring.Overall
+    heldout: scoring.Overall
+    genuine: metrics.GenuineScores
+
+
+class Evaluator:
+    """What all conditions and banks share: one benchmark, its splits, and how it is scored.
+
+    **Arguments:** `requests`: one, or several that differ in what is released, in endpoint rules,
+    precision or reused items, and so share trials and routers.
+
+    **Errors:** `BadRequest` where the benchmark cannot be split, scored or released as asked.
+    """
+
+    def __init__(self, benchmark: Benchmark, *requests: AttackRequest):
+        if len(benchmark.models) < 2:
+            raise BadRequest(
+                f"found {len(benchmark.models)} model in {benchmark.name}; an attack mixes two "
+                "models, so at least two are needed"
+            )
+        check_prompts(benchmark.prompt_hashes, benchmark.item_tasks, benchmark.items)
+        self.request = requests[0]
+        self.benchmark = pool_small_tasks(benchmark, self.request.min_task_items)
+        self.plan = split.SplitPlan(self.benchmark, self.request.holdout_fraction)
+        # The static router is always computed: other budgets are compared with it.
+        self.budgets = tuple(sorted({1, *self.request.budgets}))
+        conditions = (c for request in requests for c in self._conditions(request))
+        self.conditions = tuple(dict.fromkeys(conditions))
+        sizes = {c.reused_items for c in self.conditions} - {None}
+        for size in sorted(sizes):
+            nested.check_size(self.plan, size)
+        self.interfaces = {c.interface: Interface.parse(c.interface) for c in self.conditions}
+        self.units = self._units()
+        if self.units.count > MOST_UNITS:
+            raise BadRequest(
+                f"{benchmark.name} has {self.units.count} tasks (or subtasks); at most "
+                f"{MOST_UNITS} can be attacked, since a program grows with them: pool small ones "
+                "with min_task_items"
+            )
+
+    @cached_property
+    def first(self) -> Tally:
+        """The first trial's tally: what does not change between trials."""
+        return self.tally(self.split(np.zeros(1, dtype=np.int64)))
+
+    def coordinates(self, condition: Condition) -> int:
+        """How many numbers are released."""
+        return self.release(self.first, condition).coordinates
+
+    def split(self, trials: Int[np.ndarray, " trials"]) -> Split:
+        """The whole splits of some trials."""
+        if self.request.split == "hash":
+            base = self.request.split_seed_base
+            reused = split.hash_splits(self.plan, trials, seed_base=base)
+        else:
+            reused = split.prng_splits(self.plan, trials, seed=self.request.seed)
+        return Split(reused, ~reused)
+
+    def fewer_reused(
+        self, whole: Split, trials: Int[np.ndarray, " trials"], sizes: Sequence[int | None]
+    ) -> dict[int | None, Split]:
+        """The splits with fewer reused items (None: all); the held-out side stays the same."""
+        asked = [size for size in sizes if size is not None]
+        fewer = nested.reused_subsets(
+            self.plan, whole.reused, trials, sizes=asked, seed=self.request.seed
+        )
+        return {None: whole} | {
+            size: Split(reused, whole.heldout) for size, reused in zip(asked, fewer, strict=True)
+        }
+
+    def tally(self, sides: Split) -> Tally:
+        """Count some trials and score the genuine models."""
+        counted, hidden = self._counted(sides.reused), self._counted(sides.heldout)
+        rule = self.request.scoring
+        board = leaderboard.tally(self.benchmark, self.units, sides.reused, sides.heldout)
+        reused = scoring.scoring_rule(self.benchmark, self.units, rule, counted)
+        heldout = scoring.scoring_rule(self.benchmark, self.units, rule, hidden)
+        return Tally(
+            split=sides,
+            counted=counted,
+            board=board,
+            reused=reused,
+            heldout=heldout,
+            genuine=metrics.GenuineScores(
+                reused=reused(board.reused.astype(np.float64)),
+                heldout=heldout(board.heldout.astype(np.float64)),
+            ),
+        )
+
+    def release(self, tally: Tally, condition: Condition) -> leaderboard.Release:
+        """The numbers that are released about a submission."""
+        return leaderboard.release(
+            self.benchmark, self.units, self.interfaces[condition.interface],
+            counted=tally.counted, ticks=_ticks(condition), rule=self.request.scoring,
+            group_seed=self.request.group_seed,
+        )  # fmt: skip
+
+    def profiles(self, tally: Tally, condition: Condition) -> attacker.PublicProfiles:
+        """The released numbers of the genuine models, as the endpoint rule sees them."""
+        counts = tally.board.reused.astype(np.float64)
+        by_task = self.request.endpoint_view == "tasks"
+        tasks = self._task_scores(tally, condition)
+        if self.request.scoring == "mean_win_rate":
+            wins = metrics.half_wins(tasks(counts))[:, :, None]
+            of = 2 * len(self.benchmark.tasks) * (len(self.benchmark.models) - 1)
+            overall = wins, np.array([[of]]), (Fraction(1),)
+        else:
+            overall = terms(self._released_overall(tally, condition), counts)
+        return public_profiles(
+            self.benchmark,
+            counts,
+            tasks if by_task else self.release(tally, condition).chain,
+            overall,
+            tasks=by_task or condition.interface == "task",
+            rule=self.request.scoring,
+        )
+
+    def ranking(
+        self,
+        tally: Tally,
+        condition: Condition,
+        reused: np.ndarray,
+        heldout: np.ndarray,
+        router: metrics.RouterScores,
+    ) -> tuple[metrics.PoolValues, metrics.PoolValues]:
+        """What rows are ranked by on both sides; `reused`, `heldout`: router counts per unit."""
+        public = tally.board.reused.astype(np.float64)
+        if self.request.scoring == "mean_win_rate":
+            native = self._task_scores(tally, condition)
+            # Held-out scores are never rounded; within a task their counts order them.
+            counts = leaderboard.task_scores(self.units, tally.counted, None)
+            hidden = tally.board.heldout.astype(np.float64)
+            return (
+                metrics.by_win_rate(native(public), native(reused)),
+                metrics.by_win_rate(counts(hidden), counts(heldout)),
+            )
+        released = self._released_overall(tally, condition)
+        return (
+            metrics.by_score(released(public), released(reused)),
+            metrics.by_score(tally.genuine.heldout, router.heldout),
+        )
+
+    def _conditions(self, request: AttackRequest) -> list[Condition]:
+        return [
+            Condition(rule, interface, request.precision, request.reused_items)
+            for interface in request.interface
+            for rule in request.endpoint_rules(self._numbers_seen(interface))
+        ]
+
+    def _units(self) -> Units:
+        """Units as fine as any interface needs, in the order of the first one's coordinates."""
+        interfaces = list(self.interfaces.values())
+        for interface in interfaces:
+            if interface.kind == "category" and self.benchmark.categories is None:
+                raise BadRequest(f"interface=category: {self.benchmark.name} has no categories")
+        parts = [
+            leaderboard.task_parts(self.benchmark, interface, self.request.group_seed)
+            for interface in interfaces
+        ]
+        return Units.of(
+            self.benchmark,
+            subtasks=self.request.scoring == "chance_normalised",
+            categories=any(leaderboard.needs_categories(self.benchmark, i) for i in interfaces),
+            task_order=[task for part in parts[0] for task in part],
+        )
+
+    def _numbers_seen(self, interface: str) -> int:
+        """How many released numbers the endpoint rule sees."""
+        parsed, tasks = Interface.parse(interface), len(self.benchmark.tasks)
+        if self.request.endpoint_view == "tasks" or parsed.kind == "task":
+            return tasks
+        if parsed.kind == "category":
+            return len(set(self.benchmark.categories or ()))
+        return parsed.groups if parsed.kind == "groups" else 1
+
+    def _counted(self, side: Bool[np.ndarray, "trials items"]) -> Int[np.ndarray, "#trials units"]:
+        """What every unit is counted out of: one row where it is the same in all trials."""
+        sizes = self.units.sizes(side)
+        if (sizes == sizes[0]).all():
+            sizes = sizes[:1]
+        return sizes * self.benchmark.denominator
+
+    def _released_overall(self, tally: Tally, condition: Condition) -> scoring.Overall:
+        return scoring.released_overall(
+            self.benchmark, self.units, self.request.scoring, tally.counted, _ticks(condition)
+        )
+
+    def _task_scores(self, tally: Tally, condition: Condition) -> Chain:
+        """Native task scores on the reused side."""
+        return leaderboard.task_scores(self.units, tally.counted, _ticks(condition))
+
+
+def _ticks(condition: Condition) -> int | None:
+    return None if condition.precision is None else 10**condition.precision
