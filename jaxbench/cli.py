@@ -42,7 +42,7 @@ def main(arguments: Sequence[str]) -> int:
     except BadRequest as refusal:
         return _refuse("jaxbench", refusal)
     except KeyboardInterrupt:
-        print("jaxbench: interrupted", file=sys.stderr)
+        print(unfinished.message(), file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         # Whoever read our output has gone (`| head`); what was asked for is written.
