@@ -3,6 +3,7 @@
 import contextlib
 import io
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 
@@ -42,7 +43,7 @@ def main(arguments: Sequence[str]) -> int:
     except BadRequest as refusal:
         return _refuse("jaxbench", refusal)
     except KeyboardInterrupt:
-        print("jaxbench: interrupted", file=sys.stderr)
+        print(unfinished.message(), file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
         # Whoever read our output has gone (`| head`); what was asked for is written.
@@ -79,6 +80,10 @@ def _main(arguments: list[str]) -> int:
         return _refuse(f"jaxbench {job.name}", refusal)
 
     try:
+        if job.words:
+            # Names, not options: nothing to compose.
+            job.run({"words": job.check_words(rest)}, shlex.join(["jaxbench", *arguments]), False)
+            return 0
         if not rest and not job.options:
             # Nothing to compose: Hydra would cost more than the job.
             job.run({}, f"jaxbench {job.name}", False)
@@ -118,6 +123,8 @@ def _overview() -> str:
 
 
 def _job_help(job: Job) -> str:
+    if job.words:
+        return f"jaxbench {job.name} {job.words}: {job.summary}\n\n{job.help_note.strip()}"
     if not job.options:
         return f"jaxbench {job.name}: {job.summary}\n\nThis job takes no options."
     return "\n".join(

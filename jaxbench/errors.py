@@ -33,6 +33,11 @@ def some(names: Iterable[str], most: int = 3) -> str:
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
+def visible(text: str) -> str:
+    """Text on one line, without what would steer a terminal."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
 def counted(number: int, noun: str) -> str:
     """A number and what it counts: `1 item`, `1,200 items`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -1,9 +1,10 @@
 """The jobs of the command line, described without importing what they run."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 
+from jaxbench.errors import BadRequest
 from jaxbench.options.describe import DESCRIBE
 from jaxbench.options.option import Option, check_name, help_table
 from jaxbench.options.table import ATTACK
@@ -14,9 +15,23 @@ then what stands without one.
 """
 
 
+STATUS = """
+One line per run directory: job, what it ran on, state, and when it was last written. A sweep also
+says how many of its shards and trials are done, and by which command it goes on.
+
+  done        everything was written
+  unfinished  a sweep that is running, or was stopped
+  damaged     a file that belongs to the run is missing or cannot be read
+"""
+
+
 @dataclass(frozen=True)
 class Job:
-    """One command: its line in the overview, its options, and where it lives."""
+    """One command: its line in the overview, its options, and where it lives.
+
+    A job with `words` (how its usage spells them) takes names instead of options, in the option
+    `words`, and Hydra has no part in it.
+    """
 
     name: str
     summary: str
@@ -25,10 +40,23 @@ class Job:
     path_options: frozenset[str] = frozenset({"path", "items", "out"})
     text_options: frozenset[str] = frozenset({"benchmark", "score"})
     help_note: str = ""
+    words: str = ""
 
     def check_option(self, name: str) -> None:
         """Refuse an option that this job does not have."""
         check_name(name, self.options)
+
+    def check_words(self, words: Sequence[str]) -> list[str]:
+        """The words of a job that takes no options.
+
+        **Errors:** `BadRequest` for none at all, and for a flag.
+        """
+        for word in words:
+            if word.startswith("-"):
+                raise BadRequest(f"unknown flag {word}; expected {self.words}")
+        if not words:
+            raise BadRequest(f"expected {self.words}: name at least one")
+        return list(words)
 
     def options_help(self) -> str:
         """The options, one after the other."""
@@ -68,6 +96,14 @@ JOBS = {
             summary="benchmarks that go by a name, and whether their files are here",
             module="jaxbench.jobs.list_command",
             options=(),
+        ),
+        Job(
+            name="status",
+            summary="how far runs are, and how an unfinished sweep goes on",
+            module="jaxbench.jobs.status_command",
+            options=(),
+            help_note=STATUS,
+            words="RUN [RUN ...]",
         ),
     )
 }

@@ -11,12 +11,15 @@ from pathlib import Path
 
 from jaxbench import unfinished
 from jaxbench.errors import BadRequest
+from jaxbench.store import is_locked
+from jaxbench.store.shard import PARTIAL, SHARDS, is_of_the_store
 
 RECORD = "run.json"
 # What a run is made of.
 FILES = {
     RECORD,
     "config.yaml",
+    "plan.json",
     "card.json",
     "card.txt",
     "summary.csv",
@@ -62,6 +65,11 @@ def _check(target: Path, overwrite: bool) -> None:
                 f"out={target} holds another run; name a new folder, or replace it with "
                 "overwrite=true"
             )
+        if is_locked(target):
+            raise BadRequest(
+                f"out={target}: a process is writing there; wait for it, stop it, or name a new "
+                "folder"
+            )
     parent = next(p for p in target.absolute().parents if _is_there(p))
     if not parent.is_dir():
         raise BadRequest(f"out={target}: {parent} is not a folder")
@@ -72,7 +80,14 @@ def _check(target: Path, overwrite: bool) -> None:
 def _foreign(folder: Path) -> str | None:
     """What in a folder is not a run of ours, or None: nothing else is ever replaced."""
     for entry in sorted(folder.iterdir()):
-        if entry.is_dir() or not (entry.name in FILES or entry.suffix in FIGURES):
+        if entry.name == SHARDS and entry.is_dir() and not entry.is_symlink():
+            strangers = [e.name for e in entry.iterdir() if e.is_dir() or not is_of_the_store(e)]
+            if strangers:
+                return f"{SHARDS}/{min(strangers)}"
+            continue
+        # A process that was killed can leave the half of a file of ours.
+        name = entry.name[1:].removesuffix(PARTIAL) if _is_partial(entry) else entry.name
+        if entry.is_dir() or not (name in FILES or entry.suffix in FIGURES):
             return entry.name
     try:
         record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
@@ -81,6 +96,10 @@ def _foreign(folder: Path) -> str | None:
         return f"no {RECORD}"
     except (OSError, ValueError, TypeError, KeyError):
         return RECORD
+
+
+def _is_partial(entry: Path) -> bool:
+    return entry.name.startswith(".") and entry.name.endswith(PARTIAL)
 
 
 @contextlib.contextmanager

@@ -10,6 +10,11 @@ from typing import SupportsIndex
 
 from jaxbench.errors import BadRequest, unknown
 
+# Units of memory, in lower case; a bare G or M could mean either kind.
+UNITS = {"": 1, "b": 1}
+UNITS |= {f"{letter}b": 1000**power for power, letter in enumerate("kmgt", 1)}
+UNITS |= {f"{letter}ib": 1024**power for power, letter in enumerate("kmgt", 1)}
+
 
 def integer(name: str, value: object, least: int | None = None) -> int:
     """A whole number, at least `least`."""
@@ -69,6 +74,21 @@ def positive(name: str, value: object) -> Fraction:
     if isinstance(value, bool) or parsed <= 0:
         raise BadRequest(f"{name}={show(value)}: expected a number > 0")
     return parsed
+
+
+def memory(name: str, value: object) -> int:
+    """Bytes: a whole number of them, or a number with a unit (2GB = 2 * 10^9, 2GiB = 2 * 2^30)."""
+    found = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,9})?) ?([A-Za-z]*)", str(value).strip())
+    unit = UNITS.get(found[2].lower()) if found else None
+    if isinstance(value, str | int) and not isinstance(value, bool) and found and unit:
+        number = Fraction(found[1]) * unit
+        # Half a byte is a slip of the pen, 1.5GB is not.
+        if number >= 1 and (found[2] or number.denominator == 1):
+            return int(number)
+    raise BadRequest(
+        f"{name}={show(value)}: expected an amount of memory such as 2GB (10^9 bytes each), 2GiB "
+        "(2^30), 500MB, or a whole number of bytes"
+    )
 
 
 def budgets(name: str, value: object) -> tuple[int, ...]:
