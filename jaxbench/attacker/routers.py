@@ -52,9 +52,9 @@ class FreshBank(eqx.Module):
     else is drawn.
     """
 
-    keys: UInt32[Array | np.ndarray, "rows 2"]
-    tie_keys: UInt32[Array | np.ndarray, "rows 2"]
-    prompts: UInt32[Array | np.ndarray, "rows slots"]
+    keys: UInt32[Array, "rows 2"]
+    tie_keys: UInt32[Array, "rows 2"]
+    prompts: UInt32[Array, "rows slots"]
     blanks: int = eqx.field(static=True, default=0)
 
     def block(

@@ -116,8 +116,8 @@ class Chunk:
             evaluator.units.of_item, self.cell.unit_order, self.active, frame.sizes.tolist()
         )
 
-    def rows(self, layout: Layout, here: Int[np.ndarray, " rows"]) -> kernel.Rows:
-        """The kernel's view of some of the trials (places in the chunk), in numpy arrays."""
+    def rows(self, layout: Layout, here: Int[np.ndarray, " rows"]) -> dict[str, object]:
+        """The fields of `kernel.Rows` for some of the trials (places in the chunk), in numpy."""
         counts = self.cell.evaluator.benchmark.counts
         tallies = [self.tallies[size] for size, _ in self.views]
         pairs, index = self.pairs[here], here[:, None]
@@ -150,27 +150,27 @@ class Chunk:
             a, b = released[rows, pair[:, 0]], released[rows, pair[:, 1]]
             apart.append(a - b)
             both.append(a + b)
-        return kernel.Rows(
-            public=on("reused"),
-            private=on("heldout"),
-            sums_reused=sums("reused"),
-            sums_heldout=sums("heldout"),
-            best_reused=np.stack([h.best_reused for h in histories], axis=1),
-            best_heldout=np.stack([h.best_heldout for h in histories], axis=1),
-            gap=np.stack([h.gap for h in histories], axis=1),
-            static=tuple(apart),
-            released=tuple(both),
-        )
+        return {
+            "public": on("reused"),
+            "private": on("heldout"),
+            "sums_reused": sums("reused"),
+            "sums_heldout": sums("heldout"),
+            "best_reused": np.stack([h.best_reused for h in histories], axis=1),
+            "best_heldout": np.stack([h.best_heldout for h in histories], axis=1),
+            "gap": np.stack([h.gap for h in histories], axis=1),
+            "static": tuple(apart),
+            "released": tuple(both),
+        }
 
-    def fresh_bank(self, layout: Layout, here: Int[np.ndarray, " rows"]) -> attacker.FreshBank:
-        """Routers of these trials' own."""
+    def fresh_bank(self, layout: Layout, here: Int[np.ndarray, " rows"]) -> dict[str, np.ndarray]:
+        """The fields of `attacker.FreshBank` for some of the trials, in numpy."""
         prompts = self.cell.prompts
         per_slot = layout.gather(
             np.broadcast_to(prompts, (len(here), len(prompts))), self.layout_of_trial[here]
         )
         seed = self.cell.evaluator.request.seed
-        keys = trial_keys(seed, (Stream.ROUTER, Stream.TIE), self.trials[here])
-        return attacker.FreshBank(*(np.asarray(k) for k in keys), prompts=per_slot)
+        keys, ties = trial_keys(seed, (Stream.ROUTER, Stream.TIE), self.trials[here])
+        return {"keys": np.asarray(keys), "tie_keys": np.asarray(ties), "prompts": per_slot}
 
 
 class Cell:

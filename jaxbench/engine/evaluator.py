@@ -84,7 +84,7 @@ class Evaluator:
         self.budgets = tuple(sorted({1, *self.request.budgets}))
         conditions = (c for request in requests for c in self._conditions(request))
         self.conditions = tuple(dict.fromkeys(conditions))
-        sizes = {c.reused_items for c in self.conditions} - {None}
+        sizes = {c.reused_items for c in self.conditions if c.reused_items is not None}
         for size in sorted(sizes):
             nested.check_size(self.plan, size)
         self.interfaces = {c.interface: Interface.parse(c.interface) for c in self.conditions}

@@ -22,7 +22,6 @@ from typing import NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float64, Int32, Int64, Num
 
@@ -42,15 +41,15 @@ class Rows(eqx.Module):
     per coordinate, one array per condition.
     """
 
-    public: Int32[Array | np.ndarray, "rows views slots"]
-    private: Int32[Array | np.ndarray, "rows views slots"]
-    sums_reused: Float64[Array | np.ndarray, "rows views units"]
-    sums_heldout: Float64[Array | np.ndarray, "rows views units"]
-    best_reused: Float64[Array | np.ndarray, "rows views"]
-    best_heldout: Float64[Array | np.ndarray, "rows views"]
-    gap: Float64[Array | np.ndarray, "rows views"]
-    static: tuple[Float64[Array | np.ndarray, "rows _"], ...]
-    released: tuple[Float64[Array | np.ndarray, "rows _"], ...]
+    public: Int32[Array, "rows views slots"]
+    private: Int32[Array, "rows views slots"]
+    sums_reused: Float64[Array, "rows views units"]
+    sums_heldout: Float64[Array, "rows views units"]
+    best_reused: Float64[Array, "rows views"]
+    best_heldout: Float64[Array, "rows views"]
+    gap: Float64[Array, "rows views"]
+    static: tuple[Float64[Array, "rows _"], ...]
+    released: tuple[Float64[Array, "rows _"], ...]
 
 
 class Rules(eqx.Module):
@@ -157,7 +156,10 @@ def attack_rows(
             counts = (first + jnp.arange(block, dtype=first.dtype) < last).astype(product)
             added = []
             for vote, sign, segment in zip(votes, signs, segments, strict=True):
-                mine = [w[c] * counts[None, :] for w, c in zip(weights, segment.coordinates, strict=True)]
+                mine = [
+                    w[c] * counts[None, :]
+                    for w, c in zip(weights, segment.coordinates, strict=True)
+                ]
                 cast = decoder.block_votes(jnp.stack(mine, axis=1), sign)
                 added.append(vote + cast.astype(total))
             return added

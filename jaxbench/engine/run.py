@@ -6,10 +6,12 @@ what runs beside a trial are free to follow memory and speed.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float64
 
 from jaxbench import attacker, metrics
 from jaxbench.engine import kernel, plan
@@ -46,6 +48,20 @@ class Work:
     cell: Cell
     trials: np.ndarray
     padding: int = 0
+
+
+class Found(NamedTuple):
+    """What the kernel found, in numpy: counts of the final routers per unit, and the history."""
+
+    counts_reused: Float64[np.ndarray, "rows budgets conditions units"]
+    counts_heldout: Float64[np.ndarray, "rows budgets conditions units"]
+    best_reused: Float64[np.ndarray, "rows budgets views"]
+    best_heldout: Float64[np.ndarray, "rows budgets views"]
+    gap: Float64[np.ndarray, "rows budgets views"]
+
+    def at(self, rows: slice) -> "Found":
+        """Some of the rows."""
+        return Found(*(part[rows] for part in self))
 
 
 @dataclass
@@ -110,18 +126,13 @@ class Runner:
                 _call(_pieces(chunks, layouts, first, together), frame, shared)
                 for first in range(0, rows, together)
             ]
-            found = kernel.Outcomes(
-                *(
-                    None if part[0] is None else np.concatenate(part, axis=1)
-                    for part in zip(*calls, strict=True)
-                )
-            )
+            found = Found(*(np.concatenate(part) for part in zip(*calls, strict=True)))
             first = 0
             for piece, chunk in pending:
                 mine = slice(first, first + len(chunk.trials))
                 first = mine.stop
-                part = jax.tree.map(lambda x, mine=mine: x[:, mine], found)
-                yield from _outcomes(piece, chunk, bank, frame.arithmetic.name, part)
+                name = frame.arithmetic.name
+                yield from _outcomes(piece, chunk, bank, name, found.at(mine))
 
 
 def shape_of(cell: Cell, slots: int, views: int) -> plan.Shape:
@@ -199,7 +210,7 @@ def _call(
     pieces: list[tuple[Chunk, Layout, np.ndarray]],
     frame: Frame,
     shared: attacker.SharedBank | None,
-) -> kernel.Outcomes:
+) -> Found:
     """One call of the kernel, back in numpy: final routers in counts, not contrasts."""
     budgets = pieces[0][0].cell.evaluator.budgets
     with jax.enable_x64(True):
@@ -207,9 +218,9 @@ def _call(
         bank = shared
         if bank is None:
             banks = [chunk.fresh_bank(layout, here) for chunk, layout, here in pieces]
-            bank = jax.tree.map(jnp.asarray, _joined(banks))
+            bank = attacker.FreshBank(**jax.tree.map(jnp.asarray, _joined(banks)))
         outcomes = kernel.attack_rows(
-            jax.tree.map(jnp.asarray, rows),
+            kernel.Rows(**jax.tree.map(jnp.asarray, rows)),
             bank,
             jnp.asarray(budgets, dtype=jnp.int32),
             jax.tree.map(jnp.asarray, _joined_rules(pieces)),
@@ -217,12 +228,12 @@ def _call(
             arithmetic=frame.arithmetic,
             block=frame.block,
         )
-        outcomes = jax.tree.map(np.asarray, outcomes)
+        contrasts = np.asarray(outcomes.reused), np.asarray(outcomes.heldout)
+        history = (np.asarray(part) for part in outcomes[2:5])
     view_of = list(pieces[0][0].view_of)
-    return outcomes._replace(
-        reused=0.5 * (rows.sums_reused[:, view_of] + outcomes.reused),
-        heldout=0.5 * (rows.sums_heldout[:, view_of] + outcomes.heldout),
-    )
+    reused = 0.5 * (rows["sums_reused"][:, view_of] + contrasts[0])
+    heldout = 0.5 * (rows["sums_heldout"][:, view_of] + contrasts[1])
+    return Found(*(part.swapaxes(0, 1) for part in (reused, heldout, *history)))
 
 
 def _joined(parts: list):
@@ -264,19 +275,19 @@ def _rules_at(chunk: Chunk, here: np.ndarray) -> kernel.Rules:
 
 
 def _outcomes(
-    piece: Work, chunk: Chunk, bank: int, arithmetic: str, found: kernel.Outcomes
+    piece: Work, chunk: Chunk, bank: int, arithmetic: str, found: Found
 ) -> Iterator[ChunkOutcome]:
     """The metrics of every condition, without the filler."""
     evaluator = chunk.cell.evaluator
     keep = slice(0, len(piece.trials) - piece.padding)
     for index, condition in enumerate(evaluator.conditions):
         view, tally = chunk.view_of[index], chunk.tally(index)
-        counts_reused = found.reused[:, :, index].swapaxes(0, 1)
-        counts_heldout = found.heldout[:, :, index].swapaxes(0, 1)
+        counts_reused = found.counts_reused[:, :, index]
+        counts_heldout = found.counts_heldout[:, :, index]
         router = metrics.RouterScores(
             tally.reused(counts_reused),
             tally.heldout(counts_heldout),
-            *(found[field][:, :, view].T for field in (2, 3, 4)),
+            *(history[:, :, view] for history in found[2:]),
         )
         ranking = evaluator.ranking(tally, condition, counts_reused, counts_heldout, router)
         measured = metrics.trial_metrics(tally.genuine, router, *ranking)
