@@ -20,6 +20,7 @@ class Stream(IntEnum):
     SPLIT = 0
     ROUTER = 1
     TIE = 2
+    WORLD = 3
 
 
 def words(
