@@ -72,16 +72,16 @@ def positive(name: str, value: object) -> Fraction:
     return parsed
 
 
-def within(name: str, value: object, least: float, most: float) -> int | float:
+def within(name: str, value: object, least: int | float, most: int | float) -> int | float:
     """A number from `least` to `most`; a whole number where `least` is written as one."""
     whole = isinstance(least, int)
     number: int | float | None = None
-    if isinstance(value, Integral) and not isinstance(value, bool):
+    if isinstance(value, Integral):
         number = int(value)
     elif isinstance(value, Real) and not whole:
         number = float(value)
     # A comparison with nan is false.
-    if number is None or not least <= number <= most:
+    if isinstance(value, bool) or number is None or not least <= number <= most:
         kind = "a whole number" if whole else "a number"
         raise BadRequest(
             f"{name}={show(value)}: expected {kind} from {plain(least)} to {plain(most)}"
