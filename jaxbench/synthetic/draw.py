@@ -1,7 +1,7 @@
 """Drawing worlds: abilities, items and answers of many worlds in one compiled call.
 
-Every random number is a function of (seed, purpose, model, item or task, draw): which worlds are
-drawn together, how they are padded and what else is drawn cannot change a world.
+Every random number is a function of (seed, purpose, model, item or task, run, step): which worlds
+are drawn together, how they are padded and what else is drawn cannot change a world.
 
 Normals are rounded to a grid of 2^-40. Sums of them are then exact, hence the same in every
 order, so that no mean over tasks depends on padding. An answer is right where a uniform number of
@@ -24,8 +24,8 @@ from jaxbench.counters import Stream, words
 from jaxbench.synthetic.difficulty import Difficulty
 
 GRID = 2.0**40
-# More than a world's items; times more than its draws it fits a counter.
-ITEMS = 2**17
+# More than a run's steps and a world's items: what is drawn for a model fits one counter.
+STEPS, ITEMS = 2**7, 2**17
 
 
 class Purpose(IntEnum):
@@ -172,7 +172,7 @@ def _answers(
 
     A run of a plain item is one draw, worth `steps`. A run of an item of partial credit takes
     `steps` draws from an urn that starts with the 2PL probability and gains a ball of the kind
-    drawn: beta-binomial, with the same mean and (1 + 1 / steps) / 2 of the variance.
+    drawn: beta-binomial, with the mean of a plain run and (1 + 1 / steps) / 2 of its variance.
     """
     models, items = right.shape
     model = jnp.arange(models, dtype=jnp.uint32)[:, None]
@@ -181,10 +181,10 @@ def _answers(
 
     def one(draw, state):
         counts, successes = state
-        step = lax.rem(draw, plan.steps)
+        run, step = lax.div(draw, plan.steps), lax.rem(draw, plan.steps)
         successes = jnp.where(step == 0, 0, successes)
-        # One counter for draw and item: programs with more words take longer to compile.
-        number = draw.astype(jnp.uint32) * jnp.uint32(ITEMS) + item
+        # One counter for run, step and item: programs with more words take longer to compile.
+        number = (run * STEPS + step).astype(jnp.uint32) * jnp.uint32(ITEMS) + item
         uniform = _uniforms(key, model, number)
         balls = uniform * (step + 1).astype(jnp.float64)
         success = balls < right + successes.astype(jnp.float64)

@@ -16,6 +16,7 @@ from jaxbench.options import WorldSpec
 from jaxbench.options.world import PARAMETERS
 from jaxbench.synthetic import World, draw, draw_worlds
 from jaxbench.synthetic.draw import Purpose
+from jaxbench.synthetic.layout import layout
 
 # One shape bucket for most tests: (8, 24, 4).
 SMALL = WorldSpec(models=7, items=23, tasks=3)
@@ -114,16 +115,26 @@ def test_normals_are_those_of_the_counters():
     np.testing.assert_allclose(world.difficulties, special.ndtri(uniform), rtol=0, atol=1e-11)
 
 
-def test_draws_and_items_have_room_in_a_counter():
+def test_runs_steps_and_items_have_room_in_a_counter():
     most = {parameter.name: parameter.most for parameter in PARAMETERS}
     assert most["items"] <= draw.ITEMS
-    assert most["repeats"] * most["credit_steps"] * draw.ITEMS < 2**32
+    assert most["credit_steps"] <= draw.STEPS
+    assert most["repeats"] * draw.STEPS * draw.ITEMS < 2**32
+
+
+def test_partial_credit_leaves_plain_items_as_they_are():
+    plain, mixed = (one(replace(SMALL, repeats=3, partial_credit=p)) for p in (0.0, 0.5))
+    partial = layout(mixed.spec).partial
+    assert 0 < partial.sum() < 23
+    assert np.array_equal(
+        4 * plain.benchmark.counts[:, ~partial], mixed.benchmark.counts[:, ~partial]
+    )
 
 
 def test_a_world_stays_what_it_is():
     # Every sweep ever saved depends on it: a change of these is a change of results.
     found = [one(spec).benchmark.digest()[:16] for spec in (SMALL, RICH)]
-    assert found == ["c9cde5e6185f4e75", "73ebdc6b9dbb96cd"]
+    assert found == ["c9cde5e6185f4e75", "4c0b46b47576f58d"]
 
 
 def test_answers_have_the_probabilities_of_the_model():
