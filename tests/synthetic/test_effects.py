@@ -20,11 +20,12 @@ def abilities(spec: WorldSpec) -> np.ndarray:
     return np.stack([world.abilities for world in worlds])
 
 
+# Five models and three tasks are padded.
+@pytest.mark.parametrize(("models", "tasks"), [(8, 4), (5, 3)])
 @pytest.mark.parametrize("gap", [0.0, 0.25, 3.0])
-def test_leader_gap_is_the_gap_of_the_two_best(gap):
-    general = np.sort(
-        abilities(replace(BASE, leader_gap=gap, task_spread=1.0, contrast=1.0)).mean(axis=2)
-    )
+def test_leader_gap_is_the_gap_of_the_two_best(gap, models, tasks):
+    spec = replace(BASE, models=models, tasks=tasks, task_spread=1.0, contrast=1.0)
+    general = np.sort(abilities(replace(spec, leader_gap=gap)).mean(axis=2))
     np.testing.assert_allclose(general[:, -1] - general[:, -2], gap, atol=1e-9)
 
 
