@@ -20,8 +20,9 @@ class Stream(IntEnum):
     SPLIT = 0
     ROUTER = 1
     TIE = 2
+    WORLD = 3
     # Which reused items are kept where there are to be fewer.
-    SUBSET = 3
+    SUBSET = 4
 
 
 def words(

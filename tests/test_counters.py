@@ -81,7 +81,7 @@ def test_keys_are_threefry_of_seed_then_stream_then_trial():
 
 def test_streams_have_their_numbers():
     # Every simulation ever saved depends on them.
-    numbers = {"SPLIT": 0, "ROUTER": 1, "TIE": 2, "SUBSET": 3}
+    numbers = {"SPLIT": 0, "ROUTER": 1, "TIE": 2, "WORLD": 3, "SUBSET": 4}
     assert {stream.name: int(stream) for stream in Stream} == numbers
 
 

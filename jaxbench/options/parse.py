@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
+from numbers import Integral, Real
 from typing import SupportsIndex
 
 from jaxbench.errors import BadRequest, unknown
@@ -91,6 +92,24 @@ def memory(name: str, value: object) -> int:
     )
 
 
+def within(name: str, value: object, least: int | float, most: int | float) -> int | float:
+    """A number from `least` to `most`; a whole number where `least` is written as one."""
+    whole = isinstance(least, int)
+    number: int | float | None = None
+    if isinstance(value, Integral):
+        number = int(value)
+    elif isinstance(value, Real) and not whole:
+        number = float(value)
+    # A comparison with nan is false.
+    if isinstance(value, bool) or number is None or not least <= number <= most:
+        kind = "a whole number" if whole else "a number"
+        raise BadRequest(
+            f"{name}={show(value)}: expected {kind} from {plain(least)} to {plain(most)}"
+        )
+    # Adding 0 leaves no negative zero.
+    return number if whole else float(number) + 0.0
+
+
 def budgets(name: str, value: object) -> tuple[int, ...]:
     """Rising whole numbers >= 1."""
     values = several(value)
@@ -167,3 +186,10 @@ def show(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return " ".join(str(value).split())
+
+
+def plain(number: int | float) -> str:
+    """A number for people: 20,000, 0.5, 2^64 - 1."""
+    if number == 2**64 - 1:
+        return "2^64 - 1"
+    return f"{number:,}" if isinstance(number, int) else f"{number:,.15g}"

@@ -1,0 +1,268 @@
+"""Named studies: a YAML file of options of `jaxbench attack` and of what is varied.
+
+    summary: what the study asks
+    options: {preset: simulation, trials: 1000}          # the same in every condition
+    vary: {endpoints: [top5, full_frontier], seed: [0, 1]}   # a grid: every combination
+    conditions: [{interface: task}, {interface: aggregate}]  # or a list, crossed with the grid
+    impossible: skip                                     # what a benchmark cannot do is left out
+    sizes: {smoke: {options: {trials: 20}}, full: {}}    # what each size changes
+    figures: [{name: loss, metric: selection_loss_pp, lines: [endpoints], panels: benchmark}]
+
+`world` is a mapping of the parameters of a synthetic world, in place of a benchmark; what is varied
+may be a parameter of it, `world.leader_gap`. `benchmark: at_hand` stands for every named benchmark
+whose files are on this machine.
+"""
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from jaxbench.errors import BadRequest, unknown
+from jaxbench.options import parse
+from jaxbench.options.option import check_name
+from jaxbench.options.reading import SOURCE_NAMES
+from jaxbench.options.table import ATTACK
+from jaxbench.options.world import PARAMETERS
+
+AT_HAND = "at_hand"
+WORLD = "world"
+KEYS = ("summary", "options", "vary", "conditions", "impossible", "sizes", "figures")
+IMPOSSIBLE = ("refuse", "skip")
+# Options whose value is a list in one condition; in a grid they are given as lists of lists.
+LISTED = frozenset({"budgets"})
+# More would not be a study that anybody can look at.
+MOST_CONDITIONS = 10**6
+
+
+@dataclass(frozen=True)
+class FigureSpec:
+    """A figure of a study: a metric against `x`, a line per value of `lines`, a panel per `panels`.
+
+    `x` is `budget` or a column that the study varies; then `budget` names the budgets shown.
+    """
+
+    name: str
+    metric: str
+    x: str = "budget"
+    lines: tuple[str, ...] = ()
+    panels: str | None = None
+    budgets: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study at one size: the options of every condition, and which of them vary."""
+
+    name: str
+    size: str
+    summary: str
+    conditions: tuple[dict[str, object], ...]
+    varied: tuple[str, ...]
+    figures: tuple[FigureSpec, ...]
+    skip_impossible: bool
+
+
+def study_directory() -> Path:
+    """`sweeps/`: inside the installed package, or beside it in a checkout."""
+    package = Path(__file__).resolve().parents[1]
+    inside = package / "sweeps"
+    return inside if inside.is_dir() else package.parent / "sweeps"
+
+
+def study_names() -> list[str]:
+    """The studies that go by a name."""
+    return sorted(path.stem for path in study_directory().glob("*.yaml"))
+
+
+def read_study(
+    name: str, size: str, overrides: Mapping[str, object], at_hand: Callable[[], Sequence[str]]
+) -> Study:
+    """The conditions of a study.
+
+    **Arguments:** `name`: a study of `sweeps/`, or a YAML file of that form; `size`: one of its
+    sizes; `overrides`: options (None: not given) that take the place of the study's, a list where
+    the study varies the option; `at_hand`: names the benchmarks whose files are here.
+
+    **Errors:** `BadRequest` for an unknown study, size, key or option, and for an empty grid.
+    """
+    place, text = _find(name)
+    found = _mapping(place, text, KEYS)
+    sizes = {key: dict(_map(place, f"sizes.{key}", value) or {})
+             for key, value in _map(place, "sizes", found.get("sizes")).items()}  # fmt: skip
+    if size not in sizes:
+        raise unknown(f"size of study {name}", size, sizes)
+    changed = sizes[size]
+    for key in changed:
+        if key not in ("options", "vary", "conditions"):
+            raise unknown(f"key of sizes.{size} in {place}", key, ("options", "vary", "conditions"))
+    options = _map(place, "options", found.get("options"))
+    options |= _map(place, f"sizes.{size}.options", changed.get("options"))
+    vary = _map(place, "vary", found.get("vary"))
+    vary |= _map(place, f"sizes.{size}.vary", changed.get("vary"))
+    listed = changed.get("conditions", found.get("conditions")) or [{}]
+    _override(options, vary, listed, overrides)
+    for option in (*options, *vary, *(key for entry in listed for key in entry)):
+        _check_option(place, option)
+    axes = {key: _axis(place, key, value, at_hand) for key, value in vary.items()}
+    if options.get("benchmark") == AT_HAND:
+        del options["benchmark"]
+        axes["benchmark"] = list(at_hand())
+    conditions = _grid(place, options, axes, listed)
+    impossible = parse.choice(
+        f"impossible in {place}", found.get("impossible", "refuse"), IMPOSSIBLE, IMPOSSIBLE
+    )
+    several = {key for entry in listed for key in entry if len(listed) > 1}
+    return Study(
+        name=Path(name).stem,
+        size=size,
+        summary=" ".join(str(found.get("summary", "")).split()),
+        conditions=tuple(conditions),
+        varied=(*axes, *sorted(several - set(axes))),
+        figures=tuple(_figure(place, f) for f in found.get("figures") or ()),
+        skip_impossible=impossible == "skip",
+    )
+
+
+def _find(name: str) -> tuple[str, str]:
+    """What to call the file, and its text."""
+    if name.endswith((".yaml", ".yml")) or "/" in name:
+        try:
+            return name, Path(name).read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or "no text"
+            raise BadRequest(f"study={name}: {reason.lower()}") from None
+    names = study_names()
+    if name not in names:
+        raise unknown("study", name, names)
+    path = study_directory() / f"{name}.yaml"
+    return f"sweeps/{path.name}", path.read_text(encoding="utf-8")
+
+
+def _mapping(place: str, text: str, keys: Sequence[str]) -> dict[str, object]:
+    try:
+        found = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise BadRequest(f"{place} is no YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(found, dict):
+        raise BadRequest(f"{place} is no study: expected a mapping with {', '.join(keys)}")
+    for key in found:
+        if key not in keys:
+            raise unknown(f"key of {place}", key, keys)
+    return found
+
+
+def _map(place: str, key: str, value: object) -> dict[str, object]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise BadRequest(f"{place}: {key} is {parse.show(value)}; expected a mapping")
+    return {str(name): entry for name, entry in value.items()}
+
+
+def _check_option(place: str, option: str) -> None:
+    """Refuse what is no option of an attack and no parameter of a world."""
+    head, dot, parameter = option.partition(".")
+    if option == WORLD:
+        return
+    if head == WORLD and dot:
+        names = [p.name for p in PARAMETERS] + ["seed"]
+        if parameter not in names:
+            raise unknown(f"parameter of a world in {place}", parameter, names)
+        return
+    try:
+        check_name(option, ATTACK)
+    except BadRequest as refusal:
+        raise BadRequest(f"{place}: {refusal}") from None
+
+
+def _override(
+    options: dict[str, object],
+    vary: dict[str, object],
+    listed: list[dict[str, object]],
+    overrides: Mapping[str, object],
+) -> None:
+    """Options given beside the study, in place of its own."""
+    given = {key: value for key, value in overrides.items() if value is not None}
+    if "benchmark" in given or "path" in given:
+        # Outcomes come from one place: the one that was given.
+        for name in (WORLD, *SOURCE_NAMES):
+            options.pop(name, None)
+            vary.pop(name, None)
+        for key in [key for key in vary if key.startswith(f"{WORLD}.")]:
+            del vary[key]
+    for key, value in given.items():
+        for entry in listed:
+            entry.pop(key, None)
+        if key in vary or (isinstance(value, list) and key not in LISTED and key != "score"):
+            vary[key] = value if isinstance(value, list) else [value]
+            if key in LISTED and value and not isinstance(value[0], list):
+                vary[key] = [value]
+            options.pop(key, None)
+        else:
+            options[key] = value
+
+
+def _axis(
+    place: str, key: str, value: object, at_hand: Callable[[], Sequence[str]]
+) -> list[object]:
+    if key == "benchmark" and value in (AT_HAND, [AT_HAND]):
+        return list(at_hand())
+    if isinstance(value, Mapping) and set(value) == {"count"}:
+        # `seed: {count: 100}` stands for 0 to 99.
+        return list(range(parse.integer(f"{place}: vary.{key}.count", value["count"], 1)))
+    if not isinstance(value, list) or not value:
+        raise BadRequest(
+            f"{place}: vary.{key} is {parse.show(value)}; expected a list of at least one value: "
+            "without one there is no condition"
+        )
+    return value
+
+
+def _grid(
+    place: str,
+    options: dict[str, object],
+    axes: dict[str, list[object]],
+    listed: list[dict[str, object]],
+) -> list[dict[str, object]]:
+    number = len(listed)
+    for values in axes.values():
+        number *= len(values)
+    if number == 0:
+        raise BadRequest(f"{place}: the grid is empty; there is no condition to run")
+    if number > MOST_CONDITIONS:
+        raise BadRequest(f"{place} has {number:,} conditions; expected at most {MOST_CONDITIONS:,}")
+    found = []
+    for chosen in itertools.product(*axes.values()):
+        for entry in listed:
+            condition = dict(options)
+            for key, value in (*zip(axes, chosen, strict=True), *entry.items()):
+                if key.startswith(f"{WORLD}."):
+                    inside = dict(_map(place, WORLD, condition.get(WORLD)))
+                    condition[WORLD] = inside | {key.partition(".")[2]: value}
+                else:
+                    condition[key] = value
+            found.append(condition)
+    return found
+
+
+def _figure(place: str, given: object) -> FigureSpec:
+    spec = _map(place, "figures", given)
+    known = ("name", "metric", "x", "lines", "panels", "budgets")
+    for key in spec:
+        if key not in known:
+            raise unknown(f"key of a figure in {place}", key, known)
+    for key in ("name", "metric"):
+        if key not in spec:
+            raise BadRequest(f"{place}: a figure has no {key}")
+    panels = spec.get("panels")
+    return FigureSpec(
+        name=parse.text("name", spec["name"]),
+        metric=parse.text("metric", spec["metric"]),
+        x=parse.text("x", spec.get("x", "budget")),
+        lines=tuple(str(line) for line in parse.several(spec.get("lines") or [])),
+        panels=None if panels is None else parse.text("panels", panels),
+        budgets=parse.budgets("budgets", spec["budgets"]) if spec.get("budgets") else (),
+    )
