@@ -109,6 +109,15 @@ class Chunk:
         )
         return int(largest), int(max(per_unit.sum(axis=1).max(), evaluator.benchmark.denominator))
 
+    def static_side(self, condition: int) -> Int[np.ndarray, "trials units"]:
+        """Which endpoint is publicly better at the coordinate of every unit: 1 for A, -1 for B."""
+        release, pair = self.releases[condition], self.endpoints[condition]
+        board, rows = self.tally(condition).board.reused, np.arange(len(self.trials))
+        both = np.stack([board[rows, pair.a], board[rows, pair.b]], axis=1).astype(np.float64)
+        released = release.chain(both)
+        better = np.sign(released[:, 0] - released[:, 1]).astype(np.int64)
+        return better[:, release.coordinate_of_unit()]
+
     def layout(self, frame: Frame) -> Layout:
         """Slots for the active items, padded to the sizes of a frame."""
         evaluator = self.cell.evaluator

@@ -82,7 +82,7 @@ class Evaluator:
         self.plan = split.SplitPlan(self.benchmark, self.request.holdout_fraction)
         # The static router is always computed: other budgets are compared with it.
         self.budgets = tuple(sorted({1, *self.request.budgets}))
-        conditions = (c for request in requests for c in self._conditions(request))
+        conditions = (c for request in requests for c in self.conditions_of(request))
         self.conditions = tuple(dict.fromkeys(conditions))
         sizes = {c.reused_items for c in self.conditions if c.reused_items is not None}
         for size in sorted(sizes):
@@ -100,6 +100,14 @@ class Evaluator:
     def first(self) -> Tally:
         """The first trial's tally: what does not change between trials."""
         return self.tally(self.split(np.zeros(1, dtype=np.int64)))
+
+    def conditions_of(self, request: AttackRequest) -> list[Condition]:
+        """The conditions that a request asks for."""
+        return [
+            Condition(rule, interface, request.precision, request.reused_items)
+            for interface in request.interface
+            for rule in request.endpoint_rules(self._numbers_seen(interface))
+        ]
 
     def coordinates(self, condition: Condition) -> int:
         """How many numbers are released."""
@@ -197,13 +205,6 @@ class Evaluator:
             metrics.by_score(released(public), released(reused)),
             metrics.by_score(tally.genuine.heldout, router.heldout),
         )
-
-    def _conditions(self, request: AttackRequest) -> list[Condition]:
-        return [
-            Condition(rule, interface, request.precision, request.reused_items)
-            for interface in request.interface
-            for rule in request.endpoint_rules(self._numbers_seen(interface))
-        ]
 
     def _units(self) -> Units:
         """Units as fine as any interface needs, in the order of the first one's coordinates."""

@@ -19,6 +19,8 @@ from jaxbench.engine.cell import Cell, Chunk
 from jaxbench.engine.evaluator import Condition
 from jaxbench.engine.frame import Frame
 from jaxbench.engine.layout import Layout
+from jaxbench.engine.programs import Programs
+from jaxbench.shapes import bucket
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,8 @@ class ChunkOutcome:
     """Some trials of one condition under one bank: everything the tables are made of.
 
     `counts_reused` and `counts_heldout` are those of the final routers, `(trials, budgets, units)`
-    in whole numbers.
+    in whole numbers. `static_side` is where the static router sends every unit, `(trials, units)`:
+    1 to endpoint A, -1 to B, 0 where they are publicly equal and every item takes its tie sign.
     """
 
     cell: Cell
@@ -39,6 +42,7 @@ class ChunkOutcome:
     router: metrics.RouterScores
     counts_reused: np.ndarray
     counts_heldout: np.ndarray
+    static_side: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -68,10 +72,14 @@ class Found(NamedTuple):
 class Runner:
     """Runs work of many cells; keeps what their programs are made for.
 
-    `call_bytes` bounds the working memory of a kernel call (None: what is fastest).
+    `call_bytes` bounds the memory of a kernel call (None: what is fastest): the first guess is from
+    the shapes, and a program that turns out to need more is asked for with fewer rows. `programs`
+    compiles ahead of calls, where that bound or a record of compiles is wanted.
     """
 
     call_bytes: int | None = None
+    programs: Programs | None = None
+    _most_rows: dict[object, int] = field(default_factory=dict)
     _frames: dict[object, Frame] = field(default_factory=dict)
 
     def run(self, work: Iterable[Work]) -> Iterator[ChunkOutcome]:
@@ -91,16 +99,17 @@ class Runner:
             self._frame(chunk, key)
             pending.append((piece, chunk))
             rows = sum(len(c.trials) for _, c in pending)
-            if rows >= self.rows_per_call(chunk, self._frames[key], rows):
+            if rows >= self.rows_per_call(chunk, key, rows):
                 yield from self._flush(pending, key)
                 pending = []
         if pending:
             yield from self._flush(pending, key)
 
-    def rows_per_call(self, chunk: Chunk, frame: Frame, rows: int) -> int:
+    def rows_per_call(self, chunk: Chunk, key: object, rows: int) -> int:
         """Trials of one kernel call, of `rows` that are to run."""
-        shape = shape_of(chunk.cell, frame.slots, len(chunk.views))
-        return shape.rows_per_call(rows, jax.default_backend(), self.call_bytes)
+        shape = shape_of(chunk.cell, self._frames[key].slots, len(chunk.views))
+        together = shape.rows_per_call(rows, jax.default_backend(), self.call_bytes)
+        return min(together, self._most_rows.get(key, together))
 
     def _frame(self, chunk: Chunk, key: object) -> Frame:
         cell = chunk.cell
@@ -117,11 +126,11 @@ class Runner:
         chunks = [chunk for _, chunk in pending]
         layouts = [chunk.layout(frame) for chunk in chunks]
         rows = sum(len(chunk.trials) for chunk in chunks)
-        together = self.rows_per_call(chunks[0], frame, rows)
         cell = chunks[0].cell
         banks = 1 if cell.fresh else cell.evaluator.request.banks
         for bank in range(banks):
             shared = None if cell.fresh else cell.banks.bank(layouts[0], bank)
+            together = self._fitting(chunks, layouts, key, shared)
             calls = [
                 _call(_pieces(chunks, layouts, first, together), frame, shared)
                 for first in range(0, rows, together)
@@ -133,6 +142,30 @@ class Runner:
                 first = mine.stop
                 name = frame.arithmetic.name
                 yield from _outcomes(piece, chunk, bank, name, found.at(mine))
+
+    def _fitting(
+        self,
+        chunks: list[Chunk],
+        layouts: list[Layout],
+        key: object,
+        shared: attacker.SharedBank | None,
+    ) -> int:
+        """Rows of a call whose program keeps to `call_bytes`."""
+        rows = sum(len(chunk.trials) for chunk in chunks)
+        while True:
+            together = self.rows_per_call(chunks[0], key, rows)
+            if self.programs is None:
+                return together
+            frame = self._frames[key]
+            with jax.enable_x64(True):
+                pieces = _pieces(chunks, layouts, 0, together)
+                arguments, _ = _arguments(pieces, shared)
+                program = self.programs.compiled(arguments, _static(frame))
+            if self.call_bytes is None or program.bytes <= self.call_bytes:
+                return together
+            if together <= bucket(1):
+                return together
+            self._most_rows[key] = max(bucket(1), bucket(together // 2))
 
 
 def shape_of(cell: Cell, slots: int, views: int) -> plan.Shape:
@@ -212,28 +245,42 @@ def _call(
     shared: attacker.SharedBank | None,
 ) -> Found:
     """One call of the kernel, back in numpy: final routers in counts, not contrasts."""
-    budgets = pieces[0][0].cell.evaluator.budgets
     with jax.enable_x64(True):
-        rows = _joined([chunk.rows(layout, here) for chunk, layout, here in pieces])
-        bank = shared
-        if bank is None:
-            banks = [chunk.fresh_bank(layout, here) for chunk, layout, here in pieces]
-            bank = attacker.FreshBank(**jax.tree.map(jnp.asarray, _joined(banks)))
-        outcomes = kernel.attack_rows(
-            kernel.Rows(**jax.tree.map(jnp.asarray, rows)),
-            bank,
-            jnp.asarray(budgets, dtype=jnp.int32),
-            jax.tree.map(jnp.asarray, _joined_rules(pieces)),
-            sizes=tuple(frame.sizes.tolist()),
-            arithmetic=frame.arithmetic,
-            block=frame.block,
-        )
+        arguments, sums = _arguments(pieces, shared)
+        outcomes = kernel.attack_rows(*arguments, **_static(frame))
         contrasts = np.asarray(outcomes.reused), np.asarray(outcomes.heldout)
         history = (np.asarray(part) for part in outcomes[2:5])
     view_of = list(pieces[0][0].view_of)
-    reused = 0.5 * (rows["sums_reused"][:, view_of] + contrasts[0])
-    heldout = 0.5 * (rows["sums_heldout"][:, view_of] + contrasts[1])
+    reused = 0.5 * (sums[0][:, view_of] + contrasts[0])
+    heldout = 0.5 * (sums[1][:, view_of] + contrasts[1])
     return Found(*(part.swapaxes(0, 1) for part in (reused, heldout, *history)))
+
+
+def _arguments(
+    pieces: list[tuple[Chunk, Layout, np.ndarray]], shared: attacker.SharedBank | None
+) -> tuple[tuple, tuple[np.ndarray, np.ndarray]]:
+    """The kernel's arrays, and counts of both endpoints together per row, view and unit."""
+    budgets = pieces[0][0].cell.evaluator.budgets
+    rows = _joined([chunk.rows(layout, here) for chunk, layout, here in pieces])
+    bank = shared
+    if bank is None:
+        banks = [chunk.fresh_bank(layout, here) for chunk, layout, here in pieces]
+        bank = attacker.FreshBank(**jax.tree.map(jnp.asarray, _joined(banks)))
+    arguments = (
+        kernel.Rows(**jax.tree.map(jnp.asarray, rows)),
+        bank,
+        jnp.asarray(budgets, dtype=jnp.int32),
+        jax.tree.map(jnp.asarray, _joined_rules(pieces)),
+    )
+    return arguments, (rows["sums_reused"], rows["sums_heldout"])
+
+
+def _static(frame: Frame) -> dict[str, object]:
+    return {
+        "sizes": tuple(frame.sizes.tolist()),
+        "arithmetic": frame.arithmetic,
+        "block": frame.block,
+    }
 
 
 def _joined(parts: list):
@@ -303,4 +350,5 @@ def _outcomes(
             router=jax.tree.map(lambda x: x[keep], router),
             counts_reused=counts_reused[keep],
             counts_heldout=counts_heldout[keep],
+            static_side=chunk.static_side(index)[keep],
         )

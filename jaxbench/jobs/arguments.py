@@ -16,8 +16,6 @@ MODES = frozenset(("--run", "-r", "--multirun", "-m", "--cfg", "-c", "--info", "
                    "--shell-completion", "-sc"))  # fmt: skip
 FLAGS = WITH_VALUE | MODES | {"--hydra-help", "--resolve"}
 CFG_VALUES = ("job", "hydra", "all")
-# Options of text that may also be several, in brackets.
-LISTS = frozenset({"score"})
 ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://")
 # Path values that Hydra's grammar takes as they are.
 PLAIN = re.compile(r"[A-Za-z0-9_./\-+%*@?|]*")
@@ -50,7 +48,8 @@ def check_arguments(job: Job, arguments: Sequence[str]) -> None:
         if key.startswith(("hydra.", "hydra/")):
             continue
         job.check_option(key)
-        if key in job.path_options:
+        listed = key in job.list_options and value.startswith("[")
+        if key in job.path_options and not listed:
             _check_path(job, key, value, multirun)
         if key == "out" and multirun and "," not in value and "${" not in value:
             raise BadRequest(
@@ -77,7 +76,7 @@ def _as_text(job: Job, word: str, multirun: bool) -> str:
     if value[:1] in ("'", '"') or "${" in value or (multirun and "," in value):
         return word
     # A list of scores is a list; `metric,filter` without brackets is one score.
-    if key.lstrip("+") in LISTS and value.startswith("[") and value.endswith("]"):
+    if key.lstrip("+") in job.list_options and value.startswith("[") and value.endswith("]"):
         return word
     return f"{key}={quoted(value)}"
 

@@ -9,9 +9,11 @@ import pandas as pd
 
 from jaxbench import metrics
 from jaxbench.benchmark import Benchmark
-from jaxbench.engine import Cell, ChunkOutcome, Condition, Evaluator, Stopwatch, run_cell
+from jaxbench.engine import Cell, Condition, Evaluator, Stopwatch, run_cell
+from jaxbench.engine.requests import request_for
+from jaxbench.engine.tables import trial_table
 from jaxbench.errors import BadRequest, unknown
-from jaxbench.options import AttackRequest, Protocol, resolve
+from jaxbench.options import AttackRequest
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -146,13 +148,6 @@ def attack(
     return run.result()
 
 
-def request_for(benchmark: Benchmark, options: dict[str, object]) -> AttackRequest:
-    """The request for a benchmark: its own protocol, or simulation where it has none."""
-    if benchmark.protocol is None:
-        return resolve(options, Protocol(), preset="simulation")
-    return resolve(options, benchmark.protocol)
-
-
 class AttackRun:
     """An attack under way: iterate over tables of trials, then take the `result`.
 
@@ -189,7 +184,7 @@ class AttackRun:
                 outcome = next(outcomes, None)
                 if outcome is None:
                     return
-                table = self._table(outcome)
+                table = trial_table(outcome)
                 result = self.conditions[outcome.condition]
                 result.banks[outcome.bank].add(table)
                 if outcome.bank == 0:
@@ -210,19 +205,6 @@ class AttackRun:
         losses = table["selection_loss_pp"].to_numpy(dtype=np.float64)
         losses = losses.reshape(-1, 1 + len(self.request.budgets))[:, 1:]
         result.variance.add(bank, int(table["trial"].iloc[0]), losses)
-
-    def _table(self, outcome: ChunkOutcome) -> pd.DataFrame:
-        pair = outcome.endpoints
-        return metrics.trial_table(
-            outcome.measured,
-            outcome.router,
-            models=self.evaluator.benchmark.models,
-            budgets=self.evaluator.budgets,
-            keep=self.request.budgets,
-            endpoints=(pair.a, pair.b),
-            eligible=pair.eligible,
-            trial=outcome.trials,
-        )
 
 
 def condition_name(condition: Condition) -> str:

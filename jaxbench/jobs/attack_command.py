@@ -14,12 +14,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from jaxbench import report
 from jaxbench.benchmark.provenance import SHOWN
+from jaxbench.engine.requests import request_for
 from jaxbench.jobs.attack import (
     AttackResult,
     AttackRun,
     ConditionResult,
     condition_name,
-    request_for,
 )
 from jaxbench.jobs.opening import benchmark_record, check_apart, open_benchmark, source_config
 from jaxbench.jobs.record import check_device, machine_record

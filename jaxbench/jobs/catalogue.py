@@ -7,6 +7,7 @@ from importlib import import_module
 from jaxbench.errors import BadRequest
 from jaxbench.options.describe import DESCRIBE
 from jaxbench.options.option import Option, check_name, help_table
+from jaxbench.options.sweep import SWEEP
 from jaxbench.options.table import ATTACK
 
 CARD = """
@@ -25,12 +26,19 @@ says how many of its shards and trials are done, and by which command it goes on
 """
 
 
+STUDIES = """
+A study is a YAML file; the header of each in `sweeps/` says what it asks. Finished shards are kept:
+after an interruption the same command with resume=true goes on.
+"""
+
+
 @dataclass(frozen=True)
 class Job:
     """One command: its line in the overview, its options, and where it lives.
 
-    A job with `words` (how its usage spells them) takes names instead of options, in the option
-    `words`, and Hydra has no part in it.
+    `list_options` are those of text that may also be several, in brackets. A job with `words` (how
+    its usage spells them) takes names instead of options, in the option `words`, and Hydra has no
+    part in it.
     """
 
     name: str
@@ -39,6 +47,7 @@ class Job:
     options: tuple[Option, ...]
     path_options: frozenset[str] = frozenset({"path", "items", "out"})
     text_options: frozenset[str] = frozenset({"benchmark", "score"})
+    list_options: frozenset[str] = frozenset({"score"})
     help_note: str = ""
     words: str = ""
 
@@ -90,6 +99,18 @@ JOBS = {
             module="jaxbench.jobs.describe_command",
             options=DESCRIBE,
             help_note=CARD,
+        ),
+        Job(
+            name="sweep",
+            summary="a named study: many conditions, in shards that survive whatever stops them",
+            module="jaxbench.jobs.sweep_command",
+            options=SWEEP,
+            path_options=frozenset({"path", "items", "out", "study"}),
+            text_options=frozenset(
+                {"benchmark", "score", "routing_seed", "tie_seed", "group_seed"}
+            ),
+            list_options=frozenset({"score", "benchmark", "path"}),
+            help_note=STUDIES,
         ),
         Job(
             name="list",

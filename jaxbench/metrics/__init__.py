@@ -5,6 +5,7 @@ from jaxbench.metrics.ranking import by_score as by_score
 from jaxbench.metrics.ranking import by_win_rate as by_win_rate
 from jaxbench.metrics.ranking import half_wins as half_wins
 from jaxbench.metrics.summary import METRICS as METRICS
+from jaxbench.metrics.summary import Part as Part
 from jaxbench.metrics.summary import Summary as Summary
 from jaxbench.metrics.summary import bank_spread as bank_spread
 from jaxbench.metrics.table import trial_table as trial_table

@@ -5,9 +5,11 @@ share; `bank_spread` is the variation that they leave out (spec: attack, section
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from jaxtyping import Float64, Int64
 
 from jaxbench import stats
 
@@ -32,6 +34,19 @@ FAMILY_RESAMPLES = 100_000
 SMALLEST_LOSS_PP = 1e-10
 
 
+class Part(NamedTuple):
+    """Sums over some trials of one condition, by the rows that are resampled.
+
+    `sums` and `counts` have a column per budget and metric; the eligible trials of all rows stand
+    in the first one.
+    """
+
+    rows: Int64[np.ndarray, " rows"]
+    eligible: Int64[np.ndarray, " rows"]
+    sums: Float64[np.ndarray, "rows columns"]
+    counts: Float64[np.ndarray, "rows columns"]
+
+
 class Summary:
     """Sums of every metric over the trials of one condition, filled some trials at a time.
 
@@ -39,19 +54,28 @@ class Summary:
     the trials above 10,000 (`stats.TrialSums`).
 
     **Arguments:** `trials`: how many there will be; `budgets`: those of the tables, 0 first;
-    `means_only`: hold nothing per trial, for a bank of which only the means are asked.
+    `metrics`: columns of the tables; `means_only`: hold nothing per trial, for a bank of which
+    only the means are asked.
     """
 
-    def __init__(self, trials: int, budgets: Sequence[int], *, means_only: bool = False):
-        self.trials, self.budgets = trials, np.array(budgets)
+    def __init__(
+        self,
+        trials: int,
+        budgets: Sequence[int],
+        *,
+        metrics: Sequence[str] = METRICS,
+        means_only: bool = False,
+    ):
+        self.trials, self.budgets, self.metrics = trials, np.array(budgets), tuple(metrics)
         self.eligible = 0
-        columns = len(budgets) * len(METRICS)
+        columns = len(budgets) * len(metrics)
         self._sums = stats.TrialSums(trials, columns, one_row=means_only)
 
     def add(self, table: pd.DataFrame) -> None:
         """Add a table of consecutive trials, sorted by trial and budget."""
         budgets = len(self.budgets)
-        values = table[list(METRICS)].to_numpy(dtype=np.float64).reshape(-1, budgets, len(METRICS))
+        names = list(self.metrics)
+        values = table[names].to_numpy(dtype=np.float64).reshape(-1, budgets, len(names))
         eligible = table["eligible"].to_numpy(dtype=bool).reshape(-1, budgets)
         counts = (eligible | (self.budgets == 0))[:, :, None] & ~np.isnan(values)
         self.eligible += int(eligible[:, 0].sum())
@@ -59,10 +83,26 @@ class Summary:
         count = len(values)
         self._sums.add(first, values.reshape(count, -1), counts.reshape(count, -1))
 
+    def part(self, first: int, last: int) -> "Part":
+        """What trials `first` to `last` alone have added, in the rows that are resampled."""
+        edges = self._sums.edges
+        rows = np.unique(np.searchsorted(edges, [first, last], side="right") - 1)
+        rows = np.arange(rows[0], rows[-1] + 1)
+        eligible = np.zeros(len(rows), dtype=np.int64)
+        eligible[0] = self.eligible
+        return Part(rows, eligible, self._sums.sums[rows], self._sums.counts[rows])
+
+    def add_part(self, part: "Part") -> None:
+        """Add the part of other trials: the same numbers as if their tables were added."""
+        rows = part.rows if len(self._sums.edges) > 1 else np.zeros_like(part.rows)
+        np.add.at(self._sums.sums, rows, part.sums)
+        np.add.at(self._sums.counts, rows, part.counts)
+        self.eligible += int(part.eligible.sum())
+
     def means(self) -> pd.DataFrame:
         """The mean of every metric, one row per budget; empty where no trial counts."""
         means = self._sums.means().reshape(len(self.budgets), -1)
-        return pd.DataFrame(means, columns=list(METRICS))
+        return pd.DataFrame(means, columns=list(self.metrics))
 
     def table(self, *, resamples: int, seed: int) -> pd.DataFrame:
         """Mean, `_low` and `_high` (95 %) of every metric, one row per budget."""
@@ -88,7 +128,9 @@ class Summary:
         tested = np.flatnonzero(self.budgets >= 2)
         if not len(tested) or not self.eligible:
             return None
-        losses = self._sums.only(tested * len(METRICS) + METRICS.index("selection_loss_pp"))
+        losses = self._sums.only(
+            tested * len(self.metrics) + self.metrics.index("selection_loss_pp")
+        )
         resampled = losses.resampled_means(resamples=FAMILY_RESAMPLES, seed=seed)
         # A resample without any eligible trial has no mean; it cannot speak for a loss.
         resampled = resampled[~np.isnan(resampled).any(axis=1)]

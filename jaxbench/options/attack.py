@@ -9,10 +9,10 @@ from jaxbench.options import parse
 from jaxbench.options.option import check_name
 from jaxbench.options.protocol import Protocol
 from jaxbench.options.reading import SOURCE_NAMES
-from jaxbench.options.table import ATTACK, BUILT, KNOWN
+from jaxbench.options.table import ATTACK, BUILT, KNOWN, RUNNING
 
 # Options of the job around the attack, not of the attack itself.
-JOB_OPTIONS = (*SOURCE_NAMES, "out", "overwrite")
+JOB_OPTIONS = (*SOURCE_NAMES, "out", "overwrite", *(option.name for option in RUNNING))
 
 
 @dataclass(frozen=True)

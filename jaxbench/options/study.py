@@ -54,7 +54,10 @@ class FigureSpec:
 
 @dataclass(frozen=True)
 class Study:
-    """A study at one size: the options of every condition, and which of them vary."""
+    """A study at one size: the options of every condition, and which of them vary.
+
+    `source` is the file as it was read.
+    """
 
     name: str
     size: str
@@ -63,6 +66,7 @@ class Study:
     varied: tuple[str, ...]
     figures: tuple[FigureSpec, ...]
     skip_impossible: bool
+    source: Mapping[str, object]
 
 
 def study_directory() -> Path:
@@ -102,7 +106,7 @@ def read_study(
     options |= _map(place, f"sizes.{size}.options", changed.get("options"))
     vary = _map(place, "vary", found.get("vary"))
     vary |= _map(place, f"sizes.{size}.vary", changed.get("vary"))
-    listed = changed.get("conditions", found.get("conditions")) or [{}]
+    listed = _listed(place, changed.get("conditions", found.get("conditions")))
     _override(options, vary, listed, overrides)
     for option in (*options, *vary, *(key for entry in listed for key in entry)):
         _check_option(place, option)
@@ -121,8 +125,9 @@ def read_study(
         summary=" ".join(str(found.get("summary", "")).split()),
         conditions=tuple(conditions),
         varied=(*axes, *sorted(several - set(axes))),
-        figures=tuple(_figure(place, f) for f in found.get("figures") or ()),
+        figures=tuple(_figure(place, f) for f in parse.several(found.get("figures") or [])),
         skip_impossible=impossible == "skip",
+        source=found,
     )
 
 
@@ -162,6 +167,16 @@ def _map(place: str, key: str, value: object) -> dict[str, object]:
     return {str(name): entry for name, entry in value.items()}
 
 
+def _listed(place: str, value: object) -> list[dict[str, object]]:
+    if value is None:
+        return [{}]
+    if not isinstance(value, list) or not value:
+        raise BadRequest(
+            f"{place}: conditions is {parse.show(value)}; expected a list of at least one mapping"
+        )
+    return [_map(place, "conditions", entry) for entry in value]
+
+
 def _check_option(place: str, option: str) -> None:
     """Refuse what is no option of an attack and no parameter of a world."""
     head, dot, parameter = option.partition(".")
@@ -198,7 +213,7 @@ def _override(
             entry.pop(key, None)
         if key in vary or (isinstance(value, list) and key not in LISTED and key != "score"):
             vary[key] = value if isinstance(value, list) else [value]
-            if key in LISTED and value and not isinstance(value[0], list):
+            if key in LISTED and isinstance(value, list) and not isinstance(value[0], list):
                 vary[key] = [value]
             options.pop(key, None)
         else:
@@ -264,5 +279,5 @@ def _figure(place: str, given: object) -> FigureSpec:
         x=parse.text("x", spec.get("x", "budget")),
         lines=tuple(str(line) for line in parse.several(spec.get("lines") or [])),
         panels=None if panels is None else parse.text("panels", panels),
-        budgets=parse.budgets("budgets", spec["budgets"]) if spec.get("budgets") else (),
+        budgets=parse.budgets("budgets", spec["budgets"]) if "budgets" in spec else (),
     )

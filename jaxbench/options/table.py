@@ -3,6 +3,16 @@
 from jaxbench.options.option import Option
 from jaxbench.options.reading import SOURCE
 
+# How a run goes, not what comes out of it.
+RUNNING = (
+    Option("memory", "the limit of this process", "the same", "an amount, such as 2GB",
+           "memory that the whole process keeps to; no result depends on it"),
+    Option("dry_run", "false", "false", "true, false",
+           "say what would run (programs, chunks, memory, time after a calibration) and stop"),
+    Option("log", "bars on a terminal", "the same", "`json`",
+           "one JSON object per line on standard error, in place of bars"),
+)  # fmt: skip
+
 ATTACK = (
     *SOURCE,
     Option("preset", "default without `path`", "default with `path`", "`published`, `simulation`",
@@ -54,9 +64,10 @@ ATTACK = (
     Option("out", "`runs/attack-DATE-TIME`", "the same", "a folder", "the run directory"),
     Option("overwrite", "false", "false", "true, false",
            "replace the results of another run in `out`"),
+    *RUNNING,
     *(Option(name, "", "", "", "", built=False) for name in (
         "extra_overall", "submitter", "decoder", "mechanism", "state", "on", "clip",
-        "simulator", "device", "log", "dry_run", "resume", "memory",
+        "simulator", "device", "resume",
     )),
 )  # fmt: skip
 

@@ -4,4 +4,7 @@ from jaxbench.report.card_table import card_text as card_text
 from jaxbench.report.card_table import print_card as print_card
 from jaxbench.report.figures import budget_figure as budget_figure
 from jaxbench.report.figures import save_figure as save_figure
+from jaxbench.report.study_figure import study_figure as study_figure
+from jaxbench.report.sweep_table import print_plan as print_plan
+from jaxbench.report.sweep_table import print_sweep as print_sweep
 from jaxbench.report.terminal import print_attack as print_attack

@@ -12,6 +12,7 @@ LABELS = {
     "selection_loss_pp": "model-selection loss (pp)",
     "score_gap_pp": "score generalization gap (pp)",
     "false_winner": "share of false winners",
+    "true_loss_pp": "true loss on fresh items (pp)",
 }
 # Marker and dash tell the lines apart where colour does not; so does how dark the colour is. Their
 # numbers of entries share no factor, so the first twelve lines differ in all three.
@@ -37,12 +38,7 @@ def budget_figure(summary: pd.DataFrame, metric: str) -> Figure:
         _baseline(axes, conditions[0][1])
     else:
         axes.axhline(0.0, color="0.6", linewidth=0.8, zorder=0)
-    budgets = np.sort(summary.loc[summary["budget"] > 0, "budget"].unique())
-    axes.set_xscale("log", base=2)
-    shown = budgets if len(budgets) <= 14 else budgets[:: -(-len(budgets) // 14)]
-    axes.set_xticks(shown, [f"{b:,}" for b in shown], rotation=45 if len(shown) > 8 else 0)
-    axes.minorticks_off()
-    axes.set_xlabel("submissions")
+    finish_budgets(axes, summary.loc[summary["budget"] > 0, "budget"])
     axes.set_ylabel(LABELS.get(metric, metric))
     axes.set_title(_title(summary), fontsize="small", parse_math=False)
     axes.grid(axis="y", color="0.9", linewidth=0.6)
@@ -53,6 +49,21 @@ def budget_figure(summary: pd.DataFrame, metric: str) -> Figure:
         for entry in legend.get_texts():
             entry.set_parse_math(False)
     return figure
+
+
+def finish_budgets(axes: Axes, budgets: pd.Series) -> None:
+    """The axis of submissions: a power of two per step, a tick per budget where there is room."""
+    values = np.sort(budgets.unique())
+    axes.set_xscale("log", base=2)
+    shown = values if len(values) <= 14 else values[:: -(-len(values) // 14)]
+    axes.set_xticks(shown, [f"{b:,}" for b in shown], rotation=45 if len(shown) > 8 else 0)
+    axes.minorticks_off()
+    axes.set_xlabel("submissions")
+
+
+def plain_text(text: str) -> str:
+    """A name from data on one line."""
+    return " ".join(text.split())
 
 
 def save_figure(figure: Figure, stem: Path) -> None:
@@ -89,7 +100,7 @@ def _baseline(axes: Axes, rows: pd.DataFrame) -> None:
 
 def _title(summary: pd.DataFrame) -> str:
     """Benchmark and trials, and what the bars are."""
-    name = " ".join(str(summary["benchmark"].iloc[0]).split())
+    name = plain_text(str(summary["benchmark"].iloc[0]))
     eligible = summary.loc[summary["budget"] > 0, "eligible_trials"]
     low, high = eligible.min(), eligible.max()
     count = f"{low:,}" if low == high else f"{low:,} to {high:,}"

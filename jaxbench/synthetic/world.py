@@ -54,13 +54,18 @@ class World:
 
         **Errors:** `BadRequest` for another rule, or a world without categories.
         """
+        return self.truth @ self.task_weights(scoring)
+
+    def task_weights(self, scoring: str = "item_mean") -> Float64[np.ndarray, " tasks"]:
+        """The weight of every task in the overall score; they add up to 1.
+
+        **Errors:** as `true_scores`.
+        """
         if scoring == "item_mean":
-            weights = self.benchmark.task_sizes / len(self.benchmark.items)
-        elif scoring in SCORING:
-            weights = np.array([float(w) for w in task_weights(self.benchmark, scoring)])
-        else:
-            raise unknown("scoring of a world's truth", scoring, SCORING)
-        return self.truth @ weights
+            return self.benchmark.task_sizes / len(self.benchmark.items)
+        if scoring in SCORING:
+            return np.array([float(w) for w in task_weights(self.benchmark, scoring)])
+        raise unknown("scoring of a world's truth", scoring, SCORING)
 
 
 def draw_worlds(specs: Sequence[WorldSpec]) -> list[World]:
@@ -141,7 +146,6 @@ def _world(
     counts: np.ndarray,
 ) -> World:
     """A world from what was drawn, with the padding cut off."""
-    made = layout(spec)
     # Copies, so that a world does not hold the call it was drawn in.
     counts = counts[: spec.models, : spec.items].astype(np.int64)
     abilities = abilities[: spec.models, : spec.tasks].copy()
@@ -149,7 +153,20 @@ def _world(
     discriminations = discriminations[: spec.items].copy()
     for array in (counts, abilities, difficulties, discriminations):
         array.flags.writeable = False
-    benchmark = Benchmark(
+    return World(spec, _benchmark(spec, counts), abilities, difficulties, discriminations)
+
+
+def blank(spec: WorldSpec) -> Benchmark:
+    """The benchmark of a world before its answers are drawn: nobody solves anything.
+
+    What can be asked of a world depends on no more than this.
+    """
+    return _benchmark(spec, np.zeros((spec.models, spec.items), dtype=np.int64))
+
+
+def _benchmark(spec: WorldSpec, counts: np.ndarray) -> Benchmark:
+    made = layout(spec)
+    return Benchmark(
         counts=counts,
         task_index=made.task_index,
         denominator=spec.denominator,
@@ -164,7 +181,6 @@ def _world(
         protocol=None,
         provenance=_provenance(spec),
     )
-    return World(spec, benchmark, abilities, difficulties, discriminations)
 
 
 def _provenance(spec: WorldSpec) -> tuple[str, ...]:

@@ -1,0 +1,212 @@
+"""A sweep from Python: what `jaxbench.sweep` runs and returns."""
+
+import contextlib
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from jaxbench import report
+from jaxbench.engine import Runner, Stopwatch
+from jaxbench.engine.memory import MemoryPlan, plan_memory
+from jaxbench.engine.programs import Program, Programs
+from jaxbench.errors import unknown
+from jaxbench.jobs.opening import open_benchmark
+from jaxbench.jobs.progress import Report, SilentReport
+from jaxbench.jobs.record import machine_record
+from jaxbench.jobs.sweep_directory import sweep_directory
+from jaxbench.machine import process_limit
+from jaxbench.named.catalogue import catalogue
+from jaxbench.named.places import BUNDLED, CACHED, OFFLINE, state
+from jaxbench.options import parse
+from jaxbench.options.study import Study, read_study
+from jaxbench.options.sweep import overrides
+from jaxbench.store import Damaged, Shard, Store
+from jaxbench.sweep import CellPlan, SweepPlan, plan_cells, run_cells, summarise
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Without a limit by the user, this share of the machine's is kept to.
+SHARE = 0.8
+TRIALS = "trials.parquet"
+
+
+@dataclass
+class SweepRun:
+    """A sweep under way: its plan, how its memory is used, and what it took."""
+
+    plan: SweepPlan
+    memory: MemoryPlan
+    report: Report
+    watch: Stopwatch = field(default_factory=Stopwatch)
+    programs: list[Program] = field(default_factory=list)
+    damaged: list[Damaged] = field(default_factory=list)
+
+    def shards(self, shards: Store) -> None:
+        """Compute what is missing."""
+        whole = self.plan.shards
+        missing = set(shards.missing(list(whole)))
+        conditions = {cell.key: len(cell.rows) for cell in self.plan.cells}
+        done = [shard for shard in whole if shard not in missing]
+        ended = {cell.key for cell in self.plan.cells} - {shard.key for shard in missing}
+        self.report.start(
+            sum(conditions.values()),
+            whole.trials,
+            conditions_done=sum(conditions[key] for key in ended),
+            trials_done=sum(shard.trials * conditions[shard.key] for shard in done),
+        )
+        left = {key: sum(s.key == key for s in missing) for key in conditions}
+        before = time.perf_counter()
+
+        def told(shard: Shard, cell: CellPlan, trials: int) -> None:
+            nonlocal before
+            left[shard.key] -= 1
+            ends = conditions[shard.key] if not left[shard.key] else 0
+            self.report.advance(trials, conditions=ends, name=cell.name)
+            now = time.perf_counter()
+            self.report.event(
+                "shard", file=shard.name, cell=cell.name, trials=shard.trials,
+                seconds=round(now - before, 3),
+            )  # fmt: skip
+            before = now
+
+        runner = Runner(self.memory.call_bytes, Programs(self._compiled))
+        with self.watch:
+            run_cells(
+                self.plan, shards, runner=runner, host_bytes=self.memory.host_bytes, told=told
+            )
+
+    def hear(self, damaged: Damaged) -> None:
+        """Note a shard that has to be computed again."""
+        self.damaged.append(damaged)
+        self.report.event("damaged", file=str(damaged.path), why=damaged.why)
+
+    def _compiled(self, program: Program) -> None:
+        self.programs.append(program)
+        self.report.event("compile", **{**vars(program), "seconds": round(program.seconds, 3)})
+
+
+class SweepResult:
+    """What a sweep measured: a table with a row per condition and budget, and its figures."""
+
+    def __init__(self, study: Study, table: pd.DataFrame, trials: pd.DataFrame | None = None):
+        self.study = study
+        self._table, self._trials = table, trials
+
+    def __repr__(self) -> str:
+        conditions = len(self.study.conditions)
+        return f"SweepResult({self.study.name!r}, {self.study.size!r}: {conditions} conditions)"
+
+    def summary(self) -> pd.DataFrame:
+        """One row per condition and budget: means over trials with 95 % bootstrap intervals."""
+        return self._table.copy()
+
+    def trials(self) -> pd.DataFrame:
+        """One row per condition, trial and budget; empty with `save_trials=False`."""
+        return pd.DataFrame() if self._trials is None else self._trials.copy()
+
+    def plot(self, name: str | None = None) -> "Figure":
+        """A figure of the study, the first one where none is named.
+
+        **Errors:** `BadRequest` for a name that the study does not have.
+        """
+        named = {figure.name: figure for figure in self.study.figures}
+        if name is not None and name not in named:
+            raise unknown(f"figure of study {self.study.name}", name, named)
+        spec = named[name] if name else next(iter(named.values()), None)
+        if spec is None:
+            raise unknown(f"figure of study {self.study.name}", name, named)
+        return report.study_figure(self._table, spec)
+
+
+def sweep(
+    study: str, *, size: str = "smoke", out: str | Path | None = None, resume: bool = False,
+    overwrite: bool = False, memory: str | int | None = None, **options: object,
+) -> SweepResult:  # fmt: skip
+    """Run a named study: many conditions, in shards that survive whatever stops them.
+
+    **Arguments:**
+
+    - `study`: a name of `sweeps/`, or a YAML file of that form; `size`: `smoke` or `full`.
+    - `out`: where shards are kept, so that `resume=True` goes on after an interruption (default:
+      nowhere).
+    - `memory`: what the process keeps to, such as `"2GB"`.
+    - `options`: options of `jaxbench attack` in place of the study's.
+
+    **Returns:** a `SweepResult` with `.summary()`, `.trials()` and `.plot()`.
+
+    **Errors:** `BadRequest` for an unknown study or option, an empty grid, a condition that cannot
+    be done, or too little memory; nothing is compiled then.
+    """
+    plan = plan_sweep(study, size, options)
+    run = SweepRun(plan, memory_for(plan, memory), SilentReport())
+    with contextlib.ExitStack() as stack:
+        if out is None:
+            out = stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxbench-"))
+        record = {"job": "sweep", "command": "", **machine_record()}
+        with sweep_directory(Path(out), record, plan.shards, resume, overwrite, run.hear) as shards:
+            run.shards(shards)
+            kept: list[pd.DataFrame] = []
+            table = summarise(plan, shards, kept.append)
+    trials = pd.concat(kept, ignore_index=True) if kept else None
+    return SweepResult(plan.study, table, trials)
+
+
+def plan_sweep(study: str, size: str, options: Mapping[str, object]) -> SweepPlan:
+    """Every condition of a study, checked; nothing is compiled.
+
+    **Errors:** `BadRequest`.
+    """
+    return plan_cells(read_study(study, size, overrides(options), at_hand), open_benchmark)
+
+
+def memory_for(plan: SweepPlan, memory: object) -> MemoryPlan:
+    """How a sweep keeps to a limit: the one that is given, else that of this process.
+
+    **Errors:** `BadRequest` where not even a few trials fit.
+    """
+    if memory is None:
+        found = process_limit()
+        limit = int(SHARE * found.bytes) if found else 2**62
+    else:
+        limit = parse.memory("memory", memory)
+    cells = plan.cells
+    benchmarks = {id(c.benchmark): c.benchmark.counts.nbytes for c in cells if c.benchmark}
+    return plan_memory(
+        limit,
+        {cell.shape() for cell in cells},
+        held=sum(benchmarks.values()),
+        rows=max(cell.table_rows() for cell in cells),
+    )
+
+
+def at_hand() -> list[str]:
+    """Named benchmarks whose files are on this machine."""
+    here = (BUNDLED, CACHED, OFFLINE)
+    return [name for name, entry in catalogue().items() if state(entry) in here]
+
+
+@contextlib.contextmanager
+def trials_file(path: Path) -> Iterator[Callable[[pd.DataFrame], None]]:
+    """Writes tables of trials into one Parquet file as they come."""
+    writer: pq.ParquetWriter | None = None
+
+    def write(frame: pd.DataFrame) -> None:
+        nonlocal writer
+        table = pa.Table.from_pandas(frame, preserve_index=False)
+        if writer is None:
+            writer = pq.ParquetWriter(path, table.schema)
+        writer.write_table(table.cast(writer.schema))
+
+    try:
+        yield write
+    finally:
+        if writer is not None:
+            writer.close()
