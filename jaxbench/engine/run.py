@@ -199,16 +199,21 @@ def chunked(cell: Cell, first: int, last: int, host_bytes: int | None = None) ->
 
 
 def run_cell(
-    cell: Cell, progress: Callable[[int, int], None] | None = None
+    cell: Cell,
+    progress: Callable[[int, int], None] | None = None,
+    *,
+    runner: Runner | None = None,
+    host_bytes: int | None = None,
 ) -> Iterator[ChunkOutcome]:
     """Run one cell over all its trials and banks.
 
-    **Arguments:** `progress`: called with trials done and trials in all.
+    **Arguments:** `progress`: called with trials done and trials in all; `runner`, `host_bytes`:
+    how memory is used.
     """
     request = cell.evaluator.request
     total = request.trials * len(cell.evaluator.conditions) * request.banks
     done = 0
-    for outcome in Runner().run(chunked(cell, 0, request.trials)):
+    for outcome in (runner or Runner()).run(chunked(cell, 0, request.trials, host_bytes)):
         yield outcome
         done += len(outcome.trials)
         if progress:

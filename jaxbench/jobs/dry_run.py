@@ -7,6 +7,7 @@ from jaxbench.engine.memory import MemoryPlan
 from jaxbench.engine.plan import Shape
 from jaxbench.engine.programs import Program, Programs
 from jaxbench.engine.run import chunked
+from jaxbench.errors import counted
 from jaxbench.sweep import CellPlan, SweepPlan
 
 # Programs that are compiled and timed; the others are taken to be like the nearest of them.
@@ -55,8 +56,9 @@ def dry_run(plan: SweepPlan, memory: MemoryPlan) -> tuple[list[dict[str, object]
     notes = [
         f"memory: limit {memory.limit / 1e9:.1f} GB; the process holds "
         f"{memory.resident / 1e9:.2f} GB, a call may take {memory.call_bytes / 1e9:.2f} GB",
-        f"{len(kinds):,} programs, {shards:,} shards, {plan.shards.trials:,} trials (times "
-        f"conditions); about {_spelled(seconds)} on this machine",
+        f"{counted(len(kinds), 'program')}, {counted(shards, 'shard')}, "
+        f"{plan.shards.trials:,} trials (times conditions); about {_spelled(seconds)} on this "
+        "machine",
     ]
     return found, notes
 

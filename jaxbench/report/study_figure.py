@@ -65,7 +65,9 @@ def study_figure(summary: pd.DataFrame, spec: Spec) -> Figure:
         raise BadRequest(f"budgets={list(spec.budgets)}: the study runs none of them")
     panels = [(None, rows)]
     if spec.panels:
-        panels = [(value, part) for value, part in rows.groupby(spec.panels, sort=False, dropna=False)]
+        panels = [
+            (value, part) for value, part in rows.groupby(spec.panels, sort=False, dropna=False)
+        ]
     left_out = len(panels) - MOST_PANELS
     panels = panels[:MOST_PANELS]
     columns = min(3, len(panels))
