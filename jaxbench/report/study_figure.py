@@ -1,7 +1,7 @@
 """Figures of a study: a metric against the budget, or against what the study varies."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,7 @@ MOST_PANELS = 12
 AXES = {"budget": "submissions", "reused_items": "reused items", "benchmark": "benchmark"}
 
 
+@runtime_checkable
 class Spec(Protocol):
     """What a figure shows (`options.study.FigureSpec`)."""
 
