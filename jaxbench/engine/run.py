@@ -22,6 +22,9 @@ from jaxbench.engine.layout import Layout
 from jaxbench.engine.programs import Programs
 from jaxbench.shapes import bucket
 
+# How many times its rows a call may be filled up to, in place of compiling another program.
+SPARE = 4
+
 
 @dataclass(frozen=True)
 class ChunkOutcome:
@@ -80,6 +83,7 @@ class Runner:
     call_bytes: int | None = None
     programs: Programs | None = None
     _most_rows: dict[object, int] = field(default_factory=dict)
+    _rows: dict[object, int] = field(default_factory=dict)
     _frames: dict[object, Frame] = field(default_factory=dict)
 
     def run(self, work: Iterable[Work]) -> Iterator[ChunkOutcome]:
@@ -99,7 +103,7 @@ class Runner:
             self._frame(chunk, key)
             pending.append((piece, chunk))
             rows = sum(len(c.trials) for _, c in pending)
-            if rows >= self.rows_per_call(chunk, key, rows):
+            if rows >= self._shape(chunk, key).most_rows(self.call_bytes):
                 yield from self._flush(pending, key)
                 pending = []
         if pending:
@@ -107,9 +111,14 @@ class Runner:
 
     def rows_per_call(self, chunk: Chunk, key: object, rows: int) -> int:
         """Trials of one kernel call, of `rows` that are to run."""
-        shape = shape_of(chunk.cell, self._frames[key].slots, len(chunk.views))
-        together = shape.rows_per_call(rows, jax.default_backend(), self.call_bytes)
-        return min(together, self._most_rows.get(key, together))
+        together = self._shape(chunk, key).rows_per_call(rows, self.call_bytes)
+        together = min(together, self._most_rows.get(key, together))
+        # A few rows more are cheaper than a program of their own.
+        before = self._rows.get(key, 0)
+        return before if together <= before <= SPARE * together else together
+
+    def _shape(self, chunk: Chunk, key: object) -> plan.Shape:
+        return shape_of(chunk.cell, self._frames[key].slots, len(chunk.views))
 
     def _frame(self, chunk: Chunk, key: object) -> Frame:
         cell = chunk.cell
@@ -130,7 +139,7 @@ class Runner:
         banks = 1 if cell.fresh else cell.evaluator.request.banks
         for bank in range(banks):
             shared = None if cell.fresh else cell.banks.bank(layouts[0], bank)
-            together = self._fitting(chunks, layouts, key, shared)
+            together = self._rows[key] = self._fitting(chunks, layouts, key, shared)
             calls = [
                 _call(_pieces(chunks, layouts, first, together), frame, shared)
                 for first in range(0, rows, together)
@@ -166,6 +175,7 @@ class Runner:
             if together <= bucket(1):
                 return together
             self._most_rows[key] = max(bucket(1), bucket(together // 2))
+            self._rows.pop(key, None)
 
 
 def shape_of(cell: Cell, slots: int, views: int) -> plan.Shape:
@@ -181,6 +191,7 @@ def shape_of(cell: Cell, slots: int, views: int) -> plan.Shape:
         models=len(evaluator.benchmark.models),
         block=cell.block,
         fresh=cell.fresh,
+        backend=jax.default_backend(),
     )
 
 
@@ -221,13 +232,21 @@ def run_cell(
 
 
 def _structure(chunk: Chunk) -> object:
-    """What has to be equal for two chunks to run in one program."""
+    """What has to be equal for two chunks to run in one call."""
     evaluator = chunk.cell.evaluator
     leaves, tree = jax.tree.flatten(chunk.rules)
-    trailing = tuple(
-        np.shape(leaf)[1:] if np.ndim(leaf) == 3 else np.shape(leaf) for leaf in leaves
-    )
-    return tree, trailing, len(evaluator.budgets), evaluator.budgets[-1], chunk.cell.fresh
+    fixed = tuple(_fixed(leaf) for leaf in leaves)
+    return tree, fixed, evaluator.budgets, chunk.cell.fresh
+
+
+def _fixed(leaf: np.ndarray) -> object:
+    """What rows of one call share of an array of the rules: its shape but for the axis of rows.
+
+    A number without such an axis is the call's own.
+    """
+    if np.ndim(leaf) == 0:
+        return float(leaf)
+    return np.shape(leaf)[1:] if np.ndim(leaf) == 3 else np.shape(leaf)
 
 
 def _pieces(

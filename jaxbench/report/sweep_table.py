@@ -38,7 +38,7 @@ def print_sweep(
     budgets = sorted(b for b in summary["budget"].unique() if b > 0)
     step = -(-len(budgets) // MOST_BUDGETS)
     shown = budgets[::-1][::step][::-1]
-    keys = list(dict.fromkeys(("benchmark", "endpoints", "interface", *varied)))
+    keys = list(dict.fromkeys(("endpoints", "interface", *varied)))
     keys = [k for k in keys if k in summary and summary[k].nunique(dropna=False) > 1]
     table = Table(
         title="selection loss, pp, by submissions", title_justify="left",
