@@ -68,52 +68,66 @@ class Found(NamedTuple):
 class Runner:
     """Runs work of many cells; keeps what their programs are made for.
 
-    `call_bytes` bounds the working memory of a kernel call (None: what is fastest).
+    `call_bytes` bounds the working memory of a kernel call, `host_bytes` that of the chunks that
+    wait for one (None: what is fastest).
     """
 
     call_bytes: int | None = None
+    host_bytes: int | None = None
     _frames: dict[object, Frame] = field(default_factory=dict)
 
     def run(self, work: Iterable[Work]) -> Iterator[ChunkOutcome]:
         """The outcomes of every condition and bank, piece of work by piece of work.
 
-        Neighbouring pieces of one structure share kernel calls.
+        Neighbouring pieces share kernel calls where their programs and budgets are the same and
+        they have fresh routers, for as long as one call and one chunk could hold them all.
         """
         pending: list[tuple[Work, Chunk]] = []
-        key: object = None
+        rows, joint = 0, None
         for piece in work:
             chunk = piece.cell.chunk(piece.trials)
-            structure = _structure(chunk)
-            if pending and (structure != key or not chunk.cell.fresh):
-                yield from self._flush(pending, key)
-                pending = []
-            key = structure
-            self._frame(chunk, key)
+            key = _joint(chunk)
+            if pending and (key != joint or not self._room(chunk, rows + len(chunk.trials))):
+                yield from self._flush(pending)
+                pending, rows = [], 0
+            self._grow(chunk)
             pending.append((piece, chunk))
-            rows = sum(len(c.trials) for _, c in pending)
-            if rows >= self.rows_per_call(chunk, self._frames[key], rows):
-                yield from self._flush(pending, key)
-                pending = []
+            rows, joint = rows + len(chunk.trials), key
+            if not self._room(chunk, rows + 1):
+                yield from self._flush(pending)
+                pending, rows = [], 0
         if pending:
-            yield from self._flush(pending, key)
+            yield from self._flush(pending)
 
     def rows_per_call(self, chunk: Chunk, frame: Frame, rows: int) -> int:
         """Trials of one kernel call, of `rows` that are to run."""
         shape = shape_of(chunk.cell, frame.slots, len(chunk.views))
         return shape.rows_per_call(rows, jax.default_backend(), self.call_bytes)
 
-    def _frame(self, chunk: Chunk, key: object) -> Frame:
-        cell = chunk.cell
+    def _room(self, chunk: Chunk, rows: int) -> bool:
+        """Whether so many rows like those of a chunk, from several cells, make one call."""
+        if not chunk.cell.fresh:
+            # Banks are of one cell and of one chunk's items.
+            return False
+        frame = self._frames[_structure(chunk)]
+        shape = shape_of(chunk.cell, frame.slots, len(chunk.views))
+        return (
+            self.rows_per_call(chunk, frame, rows) >= rows
+            and shape.trials_per_chunk(rows, self.host_bytes) >= rows
+        )
+
+    def _grow(self, chunk: Chunk) -> None:
+        """Make room for a chunk in the frame of its structure."""
+        key, cell = _structure(chunk), chunk.cell
         if key not in self._frames:
             candidates = cell.evaluator.budgets[-1] - 1
             self._frames[key] = Frame(candidates, cell.block)
         active, units = chunk.active, cell.evaluator.units
         needed = [active[:, units.of_item == u].sum(axis=1).max() for u in range(units.count)]
         self._frames[key].grow(np.array(needed), chunk.largest_contrasts())
-        return self._frames[key]
 
-    def _flush(self, pending: list[tuple[Work, Chunk]], key: object) -> Iterator[ChunkOutcome]:
-        frame = self._frames[key]
+    def _flush(self, pending: list[tuple[Work, Chunk]]) -> Iterator[ChunkOutcome]:
+        frame = self._frames[_structure(pending[0][1])]
         chunks = [chunk for _, chunk in pending]
         layouts = [chunk.layout(frame) for chunk in chunks]
         rows = sum(len(chunk.trials) for chunk in chunks)
@@ -192,6 +206,12 @@ def _structure(chunk: Chunk) -> object:
     return tree, trailing, len(evaluator.budgets), evaluator.budgets[-1], chunk.cell.fresh
 
 
+def _joint(chunk: Chunk) -> object:
+    """What has to be equal for two chunks to run in one call: what has no axis of rows, besides."""
+    scalars = tuple(float(x) for x in jax.tree.leaves(chunk.rules) if np.ndim(x) == 0)
+    return _structure(chunk), chunk.cell.evaluator.budgets, scalars
+
+
 def _pieces(
     chunks: Sequence[Chunk], layouts: Sequence[Layout], first: int, together: int
 ) -> list[tuple[Chunk, Layout, np.ndarray]]:
@@ -251,7 +271,8 @@ def _joined_rules(pieces: list[tuple[Chunk, Layout, np.ndarray]]) -> kernel.Rule
     counts = [len(here) for _, _, here in pieces]
 
     def join(*leaves):
-        if all(np.array_equal(leaves[0], leaf) for leaf in leaves[1:]):
+        once = np.ndim(leaves[0]) < 3 or len(leaves[0]) == 1
+        if once and all(np.array_equal(leaves[0], leaf) for leaf in leaves[1:]):
             return leaves[0]
         # A matrix that differs between cells gets the axis of rows that it may have.
         tall = [leaf if np.ndim(leaf) == 3 else leaf[None] for leaf in leaves]
