@@ -75,12 +75,14 @@ class Found(NamedTuple):
 class Runner:
     """Runs work of many cells; keeps what their programs are made for.
 
-    `call_bytes` bounds the memory of a kernel call (None: what is fastest): the first guess is from
-    the shapes, and a program that turns out to need more is asked for with fewer rows. `programs`
-    compiles ahead of calls, where that bound or a record of compiles is wanted.
+    `call_bytes` bounds the memory of a kernel call, `host_bytes` that of the chunks that wait for
+    one (None: what is fastest). The first guess is from the shapes; a program that turns out to
+    need more is asked for with fewer rows. `programs` compiles ahead of calls, where that bound or
+    a record of compiles is wanted.
     """
 
     call_bytes: int | None = None
+    host_bytes: int | None = None
     programs: Programs | None = None
     _most_rows: dict[object, int] = field(default_factory=dict)
     _rows: dict[object, int] = field(default_factory=dict)
@@ -89,25 +91,26 @@ class Runner:
     def run(self, work: Iterable[Work]) -> Iterator[ChunkOutcome]:
         """The outcomes of every condition and bank, piece of work by piece of work.
 
-        Neighbouring pieces of one structure share kernel calls.
+        Neighbouring pieces share kernel calls where their programs and budgets are the same and
+        they have fresh routers, for as long as one call and one chunk could hold them all.
         """
         pending: list[tuple[Work, Chunk]] = []
-        key: object = None
+        rows, before = 0, None
         for piece in work:
             chunk = piece.cell.chunk(piece.trials)
-            structure = _structure(chunk)
-            if pending and (structure != key or not chunk.cell.fresh):
-                yield from self._flush(pending, key)
-                pending = []
-            key = structure
-            self._frame(chunk, key)
+            key, joint = _structure(chunk), _joint(chunk)
+            alike = (key, joint) == before
+            if pending and not (alike and self._room(chunk, key, rows + len(chunk.trials))):
+                yield from self._flush(pending)
+                pending, rows = [], 0
+            self._grow(chunk, key)
             pending.append((piece, chunk))
-            rows = sum(len(c.trials) for _, c in pending)
-            if rows >= self._shape(chunk, key).most_rows(self.call_bytes):
-                yield from self._flush(pending, key)
-                pending = []
+            rows, before = rows + len(chunk.trials), (key, joint)
+            if not self._room(chunk, key, rows + 1):
+                yield from self._flush(pending)
+                pending, rows = [], 0
         if pending:
-            yield from self._flush(pending, key)
+            yield from self._flush(pending)
 
     def rows_per_call(self, chunk: Chunk, key: object, rows: int) -> int:
         """Trials of one kernel call, of `rows` that are to run."""
@@ -120,7 +123,17 @@ class Runner:
     def _shape(self, chunk: Chunk, key: object) -> plan.Shape:
         return shape_of(chunk.cell, self._frames[key].slots, len(chunk.views))
 
-    def _frame(self, chunk: Chunk, key: object) -> Frame:
+    def _room(self, chunk: Chunk, key: object, rows: int) -> bool:
+        """Whether so many rows like those of a chunk, from several cells, make one call."""
+        if not chunk.cell.fresh:
+            # Banks are of one cell and of one chunk's items.
+            return False
+        shape = self._shape(chunk, key)
+        most = min(shape.most_rows(self.call_bytes), self._most_rows.get(key, rows))
+        return rows <= most and shape.trials_per_chunk(rows, self.host_bytes) >= rows
+
+    def _grow(self, chunk: Chunk, key: object) -> None:
+        """Make room for a chunk in the frame of its structure."""
         cell = chunk.cell
         if key not in self._frames:
             candidates = cell.evaluator.budgets[-1] - 1
@@ -128,9 +141,9 @@ class Runner:
         active, units = chunk.active, cell.evaluator.units
         needed = [active[:, units.of_item == u].sum(axis=1).max() for u in range(units.count)]
         self._frames[key].grow(np.array(needed), chunk.largest_contrasts())
-        return self._frames[key]
 
-    def _flush(self, pending: list[tuple[Work, Chunk]], key: object) -> Iterator[ChunkOutcome]:
+    def _flush(self, pending: list[tuple[Work, Chunk]]) -> Iterator[ChunkOutcome]:
+        key = _structure(pending[0][1])
         frame = self._frames[key]
         chunks = [chunk for _, chunk in pending]
         layouts = [chunk.layout(frame) for chunk in chunks]
@@ -232,21 +245,19 @@ def run_cell(
 
 
 def _structure(chunk: Chunk) -> object:
-    """What has to be equal for two chunks to run in one call."""
+    """What two chunks share if they run in one program: everything but the numbers."""
     evaluator = chunk.cell.evaluator
     leaves, tree = jax.tree.flatten(chunk.rules)
-    fixed = tuple(_fixed(leaf) for leaf in leaves)
-    return tree, fixed, evaluator.budgets, chunk.cell.fresh
+    shapes = [np.shape(leaf) for leaf in leaves]
+    # Arrays with an axis for rows may have it or not.
+    trailing = tuple(shape[1:] if len(shape) == 3 else shape for shape in shapes)
+    return tree, trailing, len(evaluator.budgets), evaluator.budgets[-1], chunk.cell.fresh
 
 
-def _fixed(leaf: np.ndarray) -> object:
-    """What rows of one call share of an array of the rules: its shape but for the axis of rows.
-
-    A number without such an axis is the call's own.
-    """
-    if np.ndim(leaf) == 0:
-        return float(leaf)
-    return np.shape(leaf)[1:] if np.ndim(leaf) == 3 else np.shape(leaf)
+def _joint(chunk: Chunk) -> object:
+    """What two chunks share, besides, if they run in one call: numbers without an axis of rows."""
+    numbers = tuple(float(x) for x in jax.tree.leaves(chunk.rules) if np.ndim(x) == 0)
+    return chunk.cell.evaluator.budgets, numbers
 
 
 def _pieces(
@@ -322,7 +333,8 @@ def _joined_rules(pieces: list[tuple[Chunk, Layout, np.ndarray]]) -> kernel.Rule
     counts = [len(here) for _, _, here in pieces]
 
     def join(*leaves):
-        if all(np.array_equal(leaves[0], leaf) for leaf in leaves[1:]):
+        once = np.ndim(leaves[0]) < 3 or len(leaves[0]) == 1
+        if once and all(np.array_equal(leaves[0], leaf) for leaf in leaves[1:]):
             return leaves[0]
         # A matrix that differs between cells gets the axis of rows that it may have.
         tall = [leaf if np.ndim(leaf) == 3 else leaf[None] for leaf in leaves]

@@ -80,7 +80,7 @@ def run(options: Mapping[str, object], command: str, several: bool = False) -> N
         def compiled(program: Program) -> None:
             told.event("compile", **vars(program))
 
-        runner = Runner(memory.call_bytes, Programs(compiled))
+        runner = Runner(memory.call_bytes, memory.host_bytes, Programs(compiled))
         attack = AttackRun(benchmark, request, runner=runner, host_bytes=memory.host_bytes)
         with run_directory(target, overwrite) as folder:
             _run(attack, folder, told)

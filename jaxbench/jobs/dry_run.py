@@ -76,7 +76,7 @@ def _named(cells: list[CellPlan]) -> str:
 def _calibrate(plan: SweepPlan, cell: CellPlan, memory: MemoryPlan) -> tuple[float, Program, int]:
     """Seconds per trial and bank of a cell, its program, and trials of a chunk."""
     programs: list[Program] = []
-    runner = Runner(memory.call_bytes, Programs(programs.append))
+    runner = Runner(memory.call_bytes, memory.host_bytes, Programs(programs.append))
     trials = min(cell.request.trials, CALIBRATION)
     ((_, opened, _),) = plan.open([cell])
     whole = next(iter(chunked(opened, 0, cell.ranges[0][1] + 1, memory.host_bytes)))
