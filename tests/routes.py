@@ -1,5 +1,7 @@
 """Final routers as the kernel made them, item by item."""
 
+from threading import Lock
+
 import numpy as np
 import pytest
 
@@ -14,8 +16,13 @@ def final_routes(evaluator: Evaluator) -> tuple[list[ChunkOutcome], dict, dict]:
     """
     routes, differences = {}, {}
     real_call, real_kernel = run._call, kernel.attack_rows
+    one_at_a_time = Lock()
 
     def call(pieces, frame, shared):
+        with one_at_a_time:
+            return call_alone(pieces, frame, shared)
+
+    def call_alone(pieces, frame, shared):
         kept = {}
 
         def keeping(rows, *args, **static):

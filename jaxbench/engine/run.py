@@ -5,11 +5,11 @@ what runs beside a trial are free to follow memory and speed.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float64
 
@@ -50,6 +50,10 @@ class Work:
     padding: int = 0
 
 
+# Some trials of a chunk (their places in it), and its slots.
+Piece = tuple[Chunk, Layout, np.ndarray]
+
+
 class Found(NamedTuple):
     """What the kernel found, in numpy: counts of the final routers per unit, and the history."""
 
@@ -68,34 +72,52 @@ class Found(NamedTuple):
 class Runner:
     """Runs work of many cells; keeps what their programs are made for.
 
-    `call_bytes` bounds the working memory of a kernel call (None: what is fastest).
+    `call_bytes` bounds the working memory of a kernel call (None: what is fastest). With fresh
+    routers `workers` calls run at a time, since the products of one are too thin for many cores.
     """
 
     call_bytes: int | None = None
+    workers: int = field(default_factory=lambda: plan.workers(jax.default_backend()))
     _frames: dict[object, Frame] = field(default_factory=dict)
+    _programs: set[object] = field(default_factory=set)
 
     def run(self, work: Iterable[Work]) -> Iterator[ChunkOutcome]:
         """The outcomes of every condition and bank, piece of work by piece of work.
 
-        Neighbouring pieces of one structure share kernel calls.
+        Neighbouring pieces of one structure share kernel calls. Work is taken one step ahead:
+        while its outcomes are looked at, the next calls run.
         """
+        pool = ThreadPoolExecutor(self.workers, thread_name_prefix="kernel")
+        before: Iterator[ChunkOutcome] = iter(())
+        try:
+            for started in self._started(work, pool):
+                yield from before
+                before = started
+            yield from before
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    def _started(
+        self, work: Iterable[Work], pool: ThreadPoolExecutor
+    ) -> Iterator[Iterator[ChunkOutcome]]:
+        """The outcomes of pieces that share calls, which are under way."""
         pending: list[tuple[Work, Chunk]] = []
         key: object = None
         for piece in work:
             chunk = piece.cell.chunk(piece.trials)
             structure = _structure(chunk)
             if pending and (structure != key or not chunk.cell.fresh):
-                yield from self._flush(pending, key)
+                yield self._flush(pending, key, pool)
                 pending = []
             key = structure
             self._frame(chunk, key)
             pending.append((piece, chunk))
             rows = sum(len(c.trials) for _, c in pending)
             if rows >= self.rows_per_call(chunk, self._frames[key], rows):
-                yield from self._flush(pending, key)
+                yield self._flush(pending, key, pool)
                 pending = []
         if pending:
-            yield from self._flush(pending, key)
+            yield self._flush(pending, key, pool)
 
     def rows_per_call(self, chunk: Chunk, frame: Frame, rows: int) -> int:
         """Trials of one kernel call, of `rows` that are to run."""
@@ -112,27 +134,27 @@ class Runner:
         self._frames[key].grow(np.array(needed), chunk.largest_contrasts())
         return self._frames[key]
 
-    def _flush(self, pending: list[tuple[Work, Chunk]], key: object) -> Iterator[ChunkOutcome]:
-        frame = self._frames[key]
+    def _flush(
+        self, pending: list[tuple[Work, Chunk]], key: object, pool: ThreadPoolExecutor
+    ) -> Iterator[ChunkOutcome]:
+        # As it is now: the next chunk may make it grow.
+        frame = replace(self._frames[key])
         chunks = [chunk for _, chunk in pending]
         layouts = [chunk.layout(frame) for chunk in chunks]
         rows = sum(len(chunk.trials) for chunk in chunks)
         together = self.rows_per_call(chunks[0], frame, rows)
-        cell = chunks[0].cell
-        banks = 1 if cell.fresh else cell.evaluator.request.banks
-        for bank in range(banks):
-            shared = None if cell.fresh else cell.banks.bank(layouts[0], bank)
-            calls = [
-                _call(_pieces(chunks, layouts, first, together), frame, shared)
-                for first in range(0, rows, together)
-            ]
-            found = Found(*(np.concatenate(part) for part in zip(*calls, strict=True)))
-            first = 0
-            for piece, chunk in pending:
-                mine = slice(first, first + len(chunk.trials))
-                first = mine.stop
-                name = frame.arithmetic.name
-                yield from _outcomes(piece, chunk, bank, name, found.at(mine))
+        calls = [_pieces(chunks, layouts, first, together) for first in range(0, rows, together)]
+        if not chunks[0].cell.fresh:
+            return _collect(pending, frame, _bank_by_bank(calls, layouts[0], frame))
+        program = key, tuple(frame.sizes.tolist()), frame.arithmetic, together
+        futures = []
+        for pieces in calls:
+            futures.append(pool.submit(_call, pieces, frame, None))
+            if program not in self._programs:
+                # Alone, so that a new program is compiled once.
+                wait(futures)
+                self._programs.add(program)
+        return _collect(pending, frame, iter([(future.result() for future in futures)]))
 
 
 def shape_of(cell: Cell, slots: int, views: int) -> plan.Shape:
@@ -156,9 +178,7 @@ def chunked(cell: Cell, first: int, last: int, host_bytes: int | None = None) ->
 
     The last chunk repeats its last trial rather than be of a shape of its own.
     """
-    conditions = cell.evaluator.conditions
-    views = len({(c.rule, c.interface, c.precision, c.reused_items) for c in conditions})
-    shape = shape_of(cell, 0, views)
+    shape = shape_of(cell, 0, cell.most_views)
     together = shape.trials_per_chunk(last - first, host_bytes)
     for start in range(first, last, together):
         trials = np.minimum(np.arange(start, start + together), last - 1)
@@ -194,7 +214,7 @@ def _structure(chunk: Chunk) -> object:
 
 def _pieces(
     chunks: Sequence[Chunk], layouts: Sequence[Layout], first: int, together: int
-) -> list[tuple[Chunk, Layout, np.ndarray]]:
+) -> list[Piece]:
     """Rows `first` to `first + together` over all chunks; the last row fills up what is missing."""
     ends = np.cumsum([len(chunk.trials) for chunk in chunks])
     rows = np.minimum(np.arange(first, first + together), ends[-1] - 1)
@@ -207,7 +227,7 @@ def _pieces(
 
 
 def _call(
-    pieces: list[tuple[Chunk, Layout, np.ndarray]],
+    pieces: list[Piece],
     frame: Frame,
     shared: attacker.SharedBank | None,
 ) -> Found:
@@ -215,15 +235,16 @@ def _call(
     budgets = pieces[0][0].cell.evaluator.budgets
     with jax.enable_x64(True):
         rows = _joined([chunk.rows(layout, here) for chunk, layout, here in pieces])
-        bank = shared
-        if bank is None:
-            banks = [chunk.fresh_bank(layout, here) for chunk, layout, here in pieces]
-            bank = attacker.FreshBank(**jax.tree.map(jnp.asarray, _joined(banks)))
+        fresh = None
+        if shared is None:
+            fresh = _joined([chunk.fresh_bank(layout, here) for chunk, layout, here in pieces])
+        # In one go: every transfer has its price.
+        on_device = jax.device_put((rows, fresh, np.array(budgets, dtype=np.int32)))
         outcomes = kernel.attack_rows(
-            kernel.Rows(**jax.tree.map(jnp.asarray, rows)),
-            bank,
-            jnp.asarray(budgets, dtype=jnp.int32),
-            jax.tree.map(jnp.asarray, _joined_rules(pieces)),
+            kernel.Rows(**on_device[0]),
+            shared if fresh is None else attacker.FreshBank(**on_device[1]),
+            on_device[2],
+            _joined_rules(pieces),
             sizes=tuple(frame.sizes.tolist()),
             arithmetic=frame.arithmetic,
             block=frame.block,
@@ -243,7 +264,7 @@ def _joined(parts: list):
     return jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
 
 
-def _joined_rules(pieces: list[tuple[Chunk, Layout, np.ndarray]]) -> kernel.Rules:
+def _joined_rules(pieces: list[Piece]) -> kernel.Rules:
     """The rules of every row; what is the same in all of them is given once."""
     every = [_rules_at(chunk, here) for chunk, _, here in pieces]
     if len(every) == 1:
@@ -264,7 +285,7 @@ def _joined_rules(pieces: list[tuple[Chunk, Layout, np.ndarray]]) -> kernel.Rule
 
 def _rules_at(chunk: Chunk, here: np.ndarray) -> kernel.Rules:
     trials = len(chunk.trials)
-    if trials == 1:
+    if not chunk.varies:
         return chunk.rules
 
     def take(x):
@@ -272,6 +293,27 @@ def _rules_at(chunk: Chunk, here: np.ndarray) -> kernel.Rules:
         return x[here] if np.ndim(x) == 3 and len(x) == trials else x
 
     return jax.tree.map(take, chunk.rules)
+
+
+def _bank_by_bank(calls: list[list[Piece]], layout: Layout, frame: Frame) -> Iterator[list[Found]]:
+    """What the calls find under every shared bank; one bank is held at a time."""
+    cell = calls[0][0][0].cell
+    for bank in range(cell.evaluator.request.banks):
+        shared = cell.banks.bank(layout, bank)
+        yield [_call(pieces, frame, shared) for pieces in calls]
+
+
+def _collect(
+    pending: list[tuple[Work, Chunk]], frame: Frame, banks: Iterator[Iterable[Found]]
+) -> Iterator[ChunkOutcome]:
+    """The outcomes of some pieces of work, bank by bank."""
+    for bank, calls in enumerate(banks):
+        found = Found(*(np.concatenate(part) for part in zip(*calls, strict=True)))
+        first = 0
+        for piece, chunk in pending:
+            mine = slice(first, first + len(chunk.trials))
+            first = mine.stop
+            yield from _outcomes(piece, chunk, bank, frame.arithmetic.name, found.at(mine))
 
 
 def _outcomes(

@@ -68,10 +68,11 @@ def released_contrasts(
     if release.linear:
         # The plan holds every coordinate, and so each of its partial sums, in this type.
         weight = release.chain.matrix(jnp).astype(contrasts[0].dtype)
+        weight = weight if weight.ndim == 3 else weight[None]
         return [
             sum(
-                (contrasts[u] * weight[..., u, c, None] for u in units[1:]),
-                start=contrasts[units[0]] * weight[..., units[0], c, None],
+                (contrasts[u] * weight[:, u, c, None] for u in units[1:]),
+                start=contrasts[units[0]] * weight[:, units[0], c, None],
             )
             for c, units in enumerate(release.units)
         ]
