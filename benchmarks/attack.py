@@ -20,30 +20,13 @@ from machine import paired, seconds, write
 
 from jaxbench.benchmark import Benchmark
 from jaxbench.counters import words
-from jaxbench.engine import Evaluator, Stopwatch, kernel, prepare, run_attacks
+from jaxbench.engine import Cell, Evaluator, Stopwatch, run_cell
 from jaxbench.options import Protocol, resolve
 from jaxbench.sources import load
+from worlds import BUDGETS, SIZES, kernel_calls, world
 
-MODELS = 169
-SIZES = (231, 75, 44, 34, 32, 22, 22, 19, 10, 11)
 RULES = ["top5", "full_frontier"]
-BUDGETS = [2**i for i in range(12)]
 REPEATS = 7
-
-
-def world(sizes=SIZES, models: int = MODELS, seed: int = 0) -> Benchmark:
-    """Right and wrong answers of a two-parameter logistic model."""
-    rng = np.random.default_rng(seed)
-    ability, difficulty = rng.normal(size=models), rng.normal(size=sum(sizes))
-    discrimination = np.exp(0.3 * rng.normal(size=sum(sizes)))
-    chance = 1 / (1 + np.exp(-discrimination * (ability[:, None] - difficulty)))
-    tasks = [f"task {t:02d}" for t, size in enumerate(sizes) for _ in range(size)]
-    return Benchmark.from_scores(
-        (rng.random(chance.shape) < chance).astype(float),
-        models=[f"model {m:03d}" for m in range(models)],
-        items=[f"item {i:04d}" for i in range(len(tasks))],
-        tasks=tasks,
-    )
 
 
 def study(benchmark: Benchmark, **options) -> Evaluator:
@@ -51,34 +34,6 @@ def study(benchmark: Benchmark, **options) -> Evaluator:
     return Evaluator(
         benchmark, resolve({"preset": "published", "resamples": 2} | options, Protocol())
     )
-
-
-def kernel_calls(made: Evaluator) -> list[Callable]:
-    """One call of the kernel per endpoint rule, over all trials, banks and splits given."""
-    trials = np.arange(made.request.trials)
-    reused, tallies = made.chunk(trials)
-    calls = []
-    for attack in prepare(made):
-        tally = tallies[attack.condition.interface]
-        with jax.enable_x64(True):
-            arguments = (
-                attack.rows(tally, reused, trials),
-                attack.shared_bank(0),
-                jnp.asarray(made.budgets, dtype=jnp.int32),
-                jax.tree.map(jnp.asarray, tally.rules),
-            )
-        static = {
-            "sizes": attack.layout.sizes,
-            "arithmetic": attack.arithmetic,
-            "block": attack.block,
-        }
-        calls.append(partial(_with_x64, kernel.attack_rows, *arguments, **static))
-    return calls
-
-
-def _with_x64(function, *arguments, **static):
-    with jax.enable_x64(True):
-        return function(*arguments, **static)
 
 
 def bare_products(trials: int, items: int, candidates: int, rules: int) -> Callable:
@@ -102,19 +57,20 @@ def both_rules() -> dict[str, object]:
     """The comparison of the issue: 250 trials, 12 budgets, two rules, 169 x 500 x 10."""
     benchmark = world()
     made = study(benchmark, trials=250, budgets=BUDGETS, endpoints=RULES)
-    calls = kernel_calls(made)
+    (call,), frame = kernel_calls(made, 250)
     with Stopwatch() as watch:
-        jax.block_until_ready(calls[0]())
+        jax.block_until_ready(call())
     floor = bare_products(250, sum(SIZES), 2047, len(RULES))
     results: dict[str, object] = {
-        "kernel": paired(lambda: [call() for call in calls], floor, REPEATS),
+        "kernel": paired(call, floor, REPEATS),
         "kernel_compile_s": round(watch.compile, 2),
-        "arithmetic": prepare(made)[0].arithmetic.name,
+        "arithmetic": frame.arithmetic.name,
     }
+    trials = np.arange(250)
     stages = {
-        "splits": lambda: made.splits(np.arange(250)),
-        "endpoints": lambda: prepare(made),
-        "kernel_metrics_tables_inputs": lambda: list(run_attacks(made, prepare(made))),
+        "splits": lambda: made.split(trials),
+        "endpoints": lambda: Cell(made).chunk(trials),
+        "kernel_metrics_tables_inputs": lambda: list(run_cell(Cell(made))),
     }
     results["stages_ms"] = {
         name: round(1e3 * statistics.median(seconds(stage, REPEATS)[2:]), 1)
@@ -132,10 +88,10 @@ def doublings() -> dict[str, object]:
         "items": study(world(double_sizes), **base),
         "candidates": study(world(), **base | {"budgets": [*BUDGETS[:-1], 4096]}),
     }
-    (once,) = kernel_calls(study(world(), **base))
+    (once,), _ = kernel_calls(study(world(), **base), 250)
     found = {}
     for name, made in shapes.items():
-        (call,) = kernel_calls(made)
+        (call,), _ = kernel_calls(made, made.request.trials)
         found[name] = paired(call, once, REPEATS)["ratio"]
     return found
 
@@ -151,14 +107,14 @@ def fresh_routers() -> dict[str, object]:
         made = study(
             benchmark, trials=trials, budgets=budgets, preset="simulation", endpoints="top5"
         )
-        (attack,) = prepare(made)
-        slots, together = sum(attack.layout.sizes), attack.rows_per_call
+        calls, frame = kernel_calls(made)
+        together = -(-trials // len(calls))
 
-        def run(made=made, attack=attack):
-            return list(run_attacks(made, [attack]))
+        def run(made=made):
+            return list(run_cell(Cell(made)))
 
-        floor = words_and_sums(together, slots, -(-(largest - 1) // 64))
-        calls = -(-trials // together)
+        floor = words_and_sums(together, frame.slots, -(-(largest - 1) // 64))
+        calls = len(calls)
         measured = paired(run, lambda floor=floor, calls=calls: [floor() for _ in range(calls)], 5)
         found[name] = measured | {
             "trials_per_second": round(1e3 * trials / measured["ms"]),

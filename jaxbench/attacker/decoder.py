@@ -32,6 +32,15 @@ def block_votes(
     )
 
 
+def one_vote(
+    weights: Num[Array, "rows conditions"],
+    signs: Num[Array, "slots candidates"] | Num[Array, "rows candidates slots"],
+) -> Num[Array, "rows conditions slots"]:
+    """The weighted vote of the last candidate of a block."""
+    last = signs[:, -1][None] if signs.ndim == 2 else signs[:, -1]
+    return weights[:, :, None] * last[:, None, :]
+
+
 def static_votes(
     contrasts: Num[Array, "rows conditions"], slots: int
 ) -> Num[Array, "rows conditions slots"]:

@@ -81,6 +81,17 @@ class Chain(eqx.Module):
             counts = step(counts, numpy)
         return counts
 
+    def matrix(self, numpy: ModuleType = np) -> Array | np.ndarray:
+        """The weight of every unit in every number, `(*trials, units, numbers)`.
+
+        Of a chain of sums and mixes only, which this is all of.
+        """
+        assert all(step.offsets is None and step.ticks is None for step in self.steps)
+        matrix = numpy.eye(len(self.largest)) if not self.steps else self.steps[0].matrix
+        for step in self.steps[1:]:
+            matrix = matrix @ step.matrix
+        return matrix
+
     def bare(self) -> "Chain":
         """The steps alone, which is all that a compiled program needs."""
         count = len(self.largest)

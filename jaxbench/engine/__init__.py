@@ -5,8 +5,8 @@ from jaxbench.engine.digest import events_digest as events_digest
 from jaxbench.engine.evaluator import MOST_UNITS as MOST_UNITS
 from jaxbench.engine.evaluator import Condition as Condition
 from jaxbench.engine.evaluator import Evaluator as Evaluator
+from jaxbench.engine.outcome import ChunkOutcome as ChunkOutcome
 from jaxbench.engine.profiles import whole_profiles as whole_profiles
-from jaxbench.engine.run import ChunkOutcome as ChunkOutcome
 from jaxbench.engine.run import Runner as Runner
 from jaxbench.engine.run import Work as Work
 from jaxbench.engine.run import chunked as chunked

@@ -18,6 +18,7 @@ from jaxbench.engine.banks import SharedBanks
 from jaxbench.engine.evaluator import Condition, Evaluator, Tally
 from jaxbench.engine.frame import Frame
 from jaxbench.engine.layout import Layout
+from jaxbench.metrics.trial import History
 
 # Whose endpoints a view takes: reused items, and a group of conditions with equal endpoints.
 View = tuple[int | None, int]
@@ -61,6 +62,13 @@ class Chunk:
             heldout=tuple(tally.heldout.bare() for tally in tallies),
             view_of=self.view_of,
         )
+
+    @cached_property
+    def varies(self) -> bool:
+        """Whether anything in the rules differs between trials."""
+        trials = len(self.trials)
+        leaves = jax.tree.leaves(self.rules)
+        return trials > 1 and any(np.ndim(x) == 3 and len(x) == trials for x in leaves)
 
     @cached_property
     def pairs(self) -> Int[np.ndarray, "trials views 2"]:
@@ -143,32 +151,42 @@ class Chunk:
                 axis=1,
             )
 
-        def sums(side: str) -> np.ndarray:
-            boards = [getattr(tally.board, side) for tally in tallies]
-            return np.stack(
-                [board[index, pairs[:, v]].sum(axis=1) for v, board in enumerate(boards)], axis=1
-            ).astype(np.float64)
+        def of_pair(side: str, size: int | None, pair: np.ndarray) -> np.ndarray:
+            """Counts of A and B per unit."""
+            return getattr(self.tallies[size].board, side)[index, pair].astype(np.float64)
 
-        histories = [metrics.genuine_history(tally.genuine.at(here)) for tally in tallies]
+        def sums(side: str) -> np.ndarray:
+            parts = [
+                of_pair(side, size, pairs[:, v]).sum(axis=1)
+                for v, (size, _) in enumerate(self.views)
+            ]
+            return np.stack(parts, axis=1)
+
+        histories = [self._histories[size] for size, _ in self.views]
         apart, both = [], []
         for c, release in enumerate(self.releases):
-            board = self.tally(c).board.reused[here].astype(np.float64)
+            view = self.view_of[c]
+            board = of_pair("reused", self.views[view][0], pairs[:, view])
             released = release.at(here, len(self.trials)).chain(board)
-            pair = pairs[:, self.view_of[c]]
-            rows = np.arange(len(here))
-            a, b = released[rows, pair[:, 0]], released[rows, pair[:, 1]]
-            apart.append(a - b)
-            both.append(a + b)
+            apart.append(released[:, 0] - released[:, 1])
+            both.append(released[:, 0] + released[:, 1])
         return {
             "public": on("reused"),
             "private": on("heldout"),
             "sums_reused": sums("reused"),
             "sums_heldout": sums("heldout"),
-            "best_reused": np.stack([h.best_reused for h in histories], axis=1),
-            "best_heldout": np.stack([h.best_heldout for h in histories], axis=1),
-            "gap": np.stack([h.gap for h in histories], axis=1),
+            "best_reused": np.stack([h.best_reused[here] for h in histories], axis=1),
+            "best_heldout": np.stack([h.best_heldout[here] for h in histories], axis=1),
+            "gap": np.stack([h.gap[here] for h in histories], axis=1),
             "static": tuple(apart),
             "released": tuple(both),
+        }
+
+    @cached_property
+    def _histories(self) -> dict[int | None, History]:
+        """The history of the genuine models per number of reused items."""
+        return {
+            size: metrics.genuine_history(tally.genuine) for size, tally in self.tallies.items()
         }
 
     def fresh_bank(self, layout: Layout, here: Int[np.ndarray, " rows"]) -> dict[str, np.ndarray]:
@@ -204,6 +222,11 @@ class Cell:
     def banks(self) -> SharedBanks:
         """The published routers, all banks."""
         return SharedBanks(self.evaluator.benchmark, self.evaluator.request, self.block)
+
+    @property
+    def most_views(self) -> int:
+        """Views there can be: conditions that see the same have the same endpoints."""
+        return len({(self._sees(c), c.reused_items) for c in self.evaluator.conditions})
 
     @cached_property
     def prompts(self) -> np.ndarray:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from jaxbench.engine.run import ChunkOutcome
+from jaxbench.engine.outcome import ChunkOutcome
 
 # What trials and routers depend on, and what their numbers are called.
 FACTS = (

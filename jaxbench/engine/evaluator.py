@@ -4,11 +4,11 @@ The wall runs through this file: `Board`, splits and scores stay here, and the a
 are handed `PublicProfiles` made of released numbers.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from functools import cached_property
-from typing import NamedTuple
+from functools import cached_property, partial
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from jaxtyping import Bool, Int
@@ -25,6 +25,9 @@ from jaxbench.options import AttackRequest
 
 # Every unit is a few products of its own in the compiled program.
 MOST_UNITS = 256
+# Releases and scoring rules that are held at a time.
+MOST_MADE = 1024
+Made = TypeVar("Made")
 # What may differ between requests that one evaluator serves: trials and routers stay the same.
 VARIED = ("interface", "endpoints", "endpoints_given", "precision", "reused_items")
 
@@ -80,6 +83,7 @@ class Evaluator:
         check_prompts(benchmark.prompt_hashes, benchmark.item_tasks, benchmark.items)
         self.request = requests[0]
         _check_shared(requests)
+        self._made: dict[tuple, Any] = {}
         self.benchmark = pool_small_tasks(benchmark, self.request.min_task_items)
         self.plan = split.SplitPlan(self.benchmark, self.request.holdout_fraction)
         # The static router is always computed: other budgets are compared with it.
@@ -141,8 +145,12 @@ class Evaluator:
         counted, hidden = self._counted(sides.reused), self._counted(sides.heldout)
         rule = self.request.scoring
         board = leaderboard.tally(self.benchmark, self.units, sides.reused, sides.heldout)
-        reused = scoring.scoring_rule(self.benchmark, self.units, rule, counted)
-        heldout = scoring.scoring_rule(self.benchmark, self.units, rule, hidden)
+
+        def overall(of: np.ndarray) -> scoring.Overall:
+            made = partial(scoring.scoring_rule, self.benchmark, self.units, rule, of)
+            return self._once(made, of, "overall")
+
+        reused, heldout = overall(counted), overall(hidden)
         return Tally(
             split=sides,
             counted=counted,
@@ -157,11 +165,13 @@ class Evaluator:
 
     def release(self, tally: Tally, condition: Condition) -> leaderboard.Release:
         """The numbers that are released about a submission."""
-        return leaderboard.release(
+        made = partial(
+            leaderboard.release,
             self.benchmark, self.units, self.interfaces[condition.interface],
             counted=tally.counted, ticks=_ticks(condition), rule=self.request.scoring,
             group_seed=self.request.group_seed,
         )  # fmt: skip
+        return self._once(made, tally.counted, "release", condition.interface, condition.precision)
 
     def profiles(self, tally: Tally, condition: Condition) -> attacker.PublicProfiles:
         """The released numbers of the genuine models, as the endpoint rule sees them."""
@@ -242,13 +252,27 @@ class Evaluator:
         return sizes * self.benchmark.denominator
 
     def _released_overall(self, tally: Tally, condition: Condition) -> scoring.Overall:
-        return scoring.released_overall(
-            self.benchmark, self.units, self.request.scoring, tally.counted, _ticks(condition)
-        )
+        made = partial(
+            scoring.released_overall,
+            self.benchmark, self.units, self.request.scoring, tally.counted, _ticks(condition),
+        )  # fmt: skip
+        return self._once(made, tally.counted, "released overall", condition.precision)
 
     def _task_scores(self, tally: Tally, condition: Condition) -> Chain:
         """Native task scores on the reused side."""
-        return leaderboard.task_scores(self.units, tally.counted, _ticks(condition))
+        made = partial(leaderboard.task_scores, self.units, tally.counted, _ticks(condition))
+        return self._once(made, tally.counted, "tasks", condition.precision)
+
+    def _once(self, make: Callable[[], Made], counted: np.ndarray, *what: object) -> Made:
+        """What depends on `counted` alone is made once where that is the same in all trials."""
+        if len(counted) > 1:
+            return make()
+        key = *what, counted.tobytes()
+        if key not in self._made:
+            if len(self._made) >= MOST_MADE:
+                self._made.clear()
+            self._made[key] = make()
+        return self._made[key]
 
 
 def _check_shared(requests: Sequence[AttackRequest]) -> None:

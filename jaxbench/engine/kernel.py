@@ -166,6 +166,14 @@ def attack_rows(
 
         whole = add(votes, first + block)
 
+        def all_but_last():
+            """The votes without this block's last candidate, whose vote is taken back."""
+            kept = []
+            for vote, sign, segment in zip(whole, signs, segments, strict=True):
+                mine = [w[c][:, -1] for w, c in zip(weights, segment.coordinates, strict=True)]
+                kept.append(vote - decoder.one_vote(jnp.stack(mine, axis=1), sign).astype(total))
+            return kept
+
         def is_due(state):
             due, _ = state
             return (due < count) & (ends[jnp.minimum(due, count - 1)] <= first + block)
@@ -174,10 +182,10 @@ def attack_rows(
             """A budget that ends in this block: its final routers are the votes so far."""
             due, outcomes = state
             last = ends[due]
-            # A budget that ends with the block needs no product of its own.
-            at_end = last == first + block
+            # A budget that ends with the block, or one before, needs no product of its own.
+            left = jnp.clip(first + block - last, 0, 2)
             cast = jnp.concatenate(
-                lax.cond(at_end, lambda: whole, lambda: add(votes, last)), axis=2
+                lax.switch(left, [lambda: whole, all_but_last, lambda: add(votes, last)]), axis=2
             )
             cast = jnp.where(last == 0, static.astype(total), cast)
             to_a = decoder.route(cast, ties_to_a)

@@ -45,11 +45,14 @@ def resident() -> int:
         return USUALLY_RESIDENT if sys.platform != "linux" else 0
 
 
-def plan_memory(limit: int, shapes: Iterable[Shape], held: int, rows: int) -> MemoryPlan:
+def plan_memory(
+    limit: int, shapes: Iterable[Shape], held: int, rows: int, workers: int = 1
+) -> MemoryPlan:
     """What calls and chunks may take under a limit.
 
     **Arguments:** `shapes`: of every kind of call; `held`: bytes of banks and benchmarks that are
-    held all along; `rows`: of the largest table that is written at once.
+    held all along; `rows`: of the largest table that is written at once; `workers`: calls that run
+    at a time.
 
     **Errors:** `BadRequest` where not even the smallest call fits, with the limit that would do.
     """
@@ -59,7 +62,8 @@ def plan_memory(limit: int, shapes: Iterable[Shape], held: int, rows: int) -> Me
     # 25 columns of a table, in pandas and as it is written.
     fixed = base + RESERVE + held + COPIES * 25 * 8 * rows
     left = limit - fixed
-    needed = least_call + COPIES * least_host
+    # While the outcomes of one chunk are written the calls of the next run.
+    needed = workers * least_call + 2 * COPIES * least_host
     if left < needed:
         # Said so that it is accepted when it is asked for.
         enough = -(-(fixed + needed + 20 * MB) // (10 * MB)) * 10
@@ -73,8 +77,8 @@ def plan_memory(limit: int, shapes: Iterable[Shape], held: int, rows: int) -> Me
     return MemoryPlan(
         limit=limit,
         resident=base,
-        call_bytes=least_call + spare // 2,
-        host_bytes=least_host + spare // (2 * COPIES),
+        call_bytes=least_call + spare // (2 * workers),
+        host_bytes=least_host + spare // (4 * COPIES),
     )
 
 

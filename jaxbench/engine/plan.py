@@ -6,6 +6,7 @@ The narrowest arithmetic in which no partial sum can pass its exact range is cho
 computed that no arithmetic can hold.
 """
 
+import os
 from dataclasses import dataclass
 
 from jaxbench.attacker.routers import FRESH_BLOCK
@@ -75,6 +76,14 @@ BANK_BYTES = 4 * 2**30
 def block(backend: str, *, fresh: bool) -> int:
     """Candidates per product."""
     return FRESH_BLOCK if fresh else SHARED_BLOCK.get(backend, SHARED_BLOCK["cpu"])
+
+
+def workers(backend: str) -> int:
+    """Kernel calls with fresh routers at a time: one per core, or one ahead of an accelerator."""
+    if backend != "cpu":
+        return 2
+    mine = getattr(os, "sched_getaffinity", None)
+    return len(mine(0)) if mine else os.cpu_count() or 1
 
 
 def check_bank(candidates: int, slots: int) -> None:

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from jaxbench import metrics
-from jaxbench.engine.run import ChunkOutcome
+from jaxbench.engine.outcome import ChunkOutcome
 
 
 def trial_table(outcome: ChunkOutcome) -> pd.DataFrame:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import jax
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,6 +16,7 @@ import pyarrow.parquet as pq
 from jaxbench import report
 from jaxbench.engine import Runner, Stopwatch
 from jaxbench.engine.memory import MemoryPlan, plan_memory
+from jaxbench.engine.plan import workers
 from jaxbench.engine.programs import Program, Programs
 from jaxbench.errors import unknown
 from jaxbench.jobs.opening import open_benchmark
@@ -184,6 +186,7 @@ def memory_for(plan: SweepPlan, memory: object) -> MemoryPlan:
         {cell.shape() for cell in cells},
         held=sum(benchmarks.values()),
         rows=max(cell.table_rows() for cell in cells),
+        workers=workers(jax.default_backend()),
     )
 
 

@@ -65,12 +65,20 @@ def released_contrasts(
     """
     if release.plain:
         return [contrasts[units[0]] for units in release.units]
-    stacked = jnp.stack([c.astype(jnp.float64) for c in contrasts], axis=2)
     if release.linear:
-        released = release.chain(stacked, jnp)
-    else:
-        counts = 0.5 * (sums[:, None, :] + stacked)
-        released = 2.0 * release.chain(counts, jnp) - endpoints[:, None, :]
+        # The plan holds every coordinate, and so each of its partial sums, in this type.
+        weight = release.chain.matrix(jnp).astype(contrasts[0].dtype)
+        weight = weight if weight.ndim == 3 else weight[None]
+        return [
+            sum(
+                (contrasts[u] * weight[:, u, c, None] for u in units[1:]),
+                start=contrasts[units[0]] * weight[:, units[0], c, None],
+            )
+            for c, units in enumerate(release.units)
+        ]
+    stacked = jnp.stack([c.astype(jnp.float64) for c in contrasts], axis=2)
+    counts = 0.5 * (sums[:, None, :] + stacked)
+    released = 2.0 * release.chain(counts, jnp) - endpoints[:, None, :]
     return [released[:, :, c].astype(contrasts[0].dtype) for c in range(release.coordinates)]
 
 

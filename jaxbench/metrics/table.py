@@ -10,9 +10,6 @@ from jaxtyping import Bool, Int
 from jaxbench.benchmark import FINAL_ROUTER
 from jaxbench.metrics.trial import RouterScores, TrialMetrics
 
-# Columns of names.
-NAMES = ("endpoint_a", "endpoint_b", "no_attack_model", "selected_model")
-
 
 def trial_table(
     metrics: TrialMetrics,
@@ -32,7 +29,8 @@ def trial_table(
     indices A and B per trial; `trial`: the trials' numbers.
     """
     columns = [budgets.index(k) for k in keep]
-    names = np.array([*models, FINAL_ROUTER], dtype=object)
+    # The final router is the last name, which is the -1 of `selected`.
+    names = pd.array([*models, FINAL_ROUTER], dtype="str")
     trials, width = len(trial), len(keep) + 1
     filled = np.repeat(eligible[:, None], width, axis=1)
     filled[:, 0] = True
@@ -44,6 +42,11 @@ def trial_table(
 
     def every(values: np.ndarray) -> np.ndarray:
         return np.repeat(values[:, None], width, axis=1)
+
+    def named(index: np.ndarray, where: np.ndarray) -> pd.api.extensions.ExtensionArray:
+        """Names by model index; none where not filled."""
+        chosen = np.where(where, index % len(names), -1)
+        return names.take(chosen.ravel(), allow_fill=True)
 
     def per_budget(none: object, values: np.ndarray, where: np.ndarray = filled) -> np.ndarray:
         """Values of the reported budgets behind their value without attack; NaN if not filled."""
@@ -58,13 +61,11 @@ def trial_table(
         "trial": every(trial),
         "budget": np.broadcast_to(np.array([0, *keep]), (trials, width)),
         "eligible": every(eligible),
-        "endpoint_a": _names(names, every(endpoints[0]), every(eligible)),
-        "endpoint_b": _names(names, every(endpoints[1]), every(eligible)),
-        "no_attack_model": names[every(metrics.winner)],
-        "selected_model": _names(
-            names,
-            np.concatenate([metrics.winner[:, None], metrics.selected[:, columns]], axis=1),
-            filled,
+        "endpoint_a": named(every(endpoints[0]), every(eligible)),
+        "endpoint_b": named(every(endpoints[1]), every(eligible)),
+        "no_attack_model": named(every(metrics.winner), every(np.ones(trials, dtype=bool))),
+        "selected_model": named(
+            np.concatenate([metrics.winner[:, None], metrics.selected[:, columns]], axis=1), filled
         ),
         "selection_loss_pp": per_budget(0.0, loss),
         "score_gap_pp": per_budget(percent(metrics.genuine_gap), percent(metrics.score_gap)),
@@ -83,12 +84,4 @@ def trial_table(
         "rank_reused": per_budget(np.nan, metrics.rank_reused, attacked),
         "rank_heldout": per_budget(np.nan, metrics.rank_heldout, attacked),
     }
-    frame = pd.DataFrame({name: values.ravel() for name, values in table.items()})
-    # Text also where no trial of a chunk has a name to show.
-    return frame.astype(dict.fromkeys(NAMES, "str"))
-
-
-def _names(names: np.ndarray, index: np.ndarray, filled: np.ndarray) -> np.ndarray:
-    chosen = names[index]
-    chosen[~filled] = None
-    return chosen
+    return pd.DataFrame({name: values.ravel() for name, values in table.items()})

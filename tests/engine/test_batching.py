@@ -7,6 +7,7 @@ import pytest
 
 from jaxbench.benchmark import Benchmark
 from jaxbench.engine import Cell, ChunkOutcome, Runner, Work, chunked, kernel
+from jaxbench.engine import call as call_room
 from jaxbench.engine import run as engine_run
 from outcomes import cell, cut, request, run, same, whole
 
@@ -58,13 +59,13 @@ FORMS = {
 def calls(monkeypatch):
     """Rows of every piece of every call of the kernel."""
     made: list[list[int]] = []
-    real = engine_run._call
+    real = call_room.run_call
 
     def counting(pieces, *args):
         made.append([len(here) for _, _, here in pieces])
         return real(pieces, *args)
 
-    monkeypatch.setattr(engine_run, "_call", counting)
+    monkeypatch.setattr(call_room, "run_call", counting)
     return made
 
 
