@@ -7,6 +7,7 @@ host.
 """
 
 from fractions import Fraction
+from functools import partial
 from typing import NamedTuple
 
 import equinox as eqx
@@ -88,6 +89,7 @@ def choose_endpoints(profiles: PublicProfiles, rule: str) -> Endpoints:
         looked = _look(
             *_on_device((profiles.numerators.astype(narrow), profiles.overall_numerators, order)),
             _on_device(flags),
+            exact=not order.relative_error.any(),
         )
         kept, overall = np.asarray(looked.kept), np.asarray(looked.overall)
         # Only few models are looked at: the distances of all pairs are computed among them.
@@ -123,11 +125,11 @@ def _on_device(values):
     )
 
 
-@jax.jit
-def _look(profile, overall, order: LinearScore, flags: _Flags) -> _Looked:
+@partial(jax.jit, static_argnames="exact")
+def _look(profile, overall, order: LinearScore, flags: _Flags, exact: bool) -> _Looked:
     def one(trial):
         profile, overall, order = trial
-        return _look_at(profile, overall, order, flags)
+        return _look_at(profile, overall, order, flags, exact)
 
     return jax.lax.map(one, (profile, overall, order), batch_size=TOGETHER)
 
@@ -137,9 +139,9 @@ def _look_at(
     terms: Float64[Array, "models terms"],
     order: LinearScore,
     flags: _Flags,
+    exact: bool,
 ) -> _Looked:
     models, coordinates = profile.shape
-    earlier = _earlier(models)
     overall = terms @ order.multipliers
     # A leader's loss equals the best one after rounding to 10 decimals; within the margin that
     # has to be seen in fractions.
@@ -156,16 +158,19 @@ def _look_at(
     dominated = jnp.any(below & ~below.T & pool[None, :], axis=1)
     front = pool & (~flags.frontier | ~dominated)
 
-    ahead = (overall[:, None] < overall[None, :]) | (
-        (overall[:, None] == overall[None, :]) & earlier.T
-    )
-    rank = jnp.sum(ahead & front[None, :], axis=1, dtype=jnp.int64)
+    # Stable: on a tie the first by name is ahead.
+    rank = jnp.argsort(jnp.argsort(jnp.where(front, -overall, jnp.inf), stable=True))
+    kept = front & (rank < flags.cut)
+    if exact:
+        # No sum is rounded: nothing to be in doubt about.
+        return _Looked(kept, overall, doubtful)
+    earlier = _earlier(models)
     slack = jnp.asarray(order.relative_error) * jnp.max(overall)
     tied = jnp.abs(overall[:, None] - overall[None, :]) <= slack
     among = front[:, None] & front[None, :] & earlier
     cut_matters = jnp.sum(front, dtype=jnp.int64) > flags.cut
     doubtful |= (slack > 0) & cut_matters & jnp.any(among & tied)
-    return _Looked(front & (rank < flags.cut), overall, doubtful)
+    return _Looked(kept, overall, doubtful)
 
 
 @jax.jit
