@@ -58,6 +58,7 @@ class Stream(Protocol):
         ...
 
 
+@runtime_checkable
 class Report(Protocol):
     """What a job tells of its progress."""
 
