@@ -45,11 +45,14 @@ def resident() -> int:
         return USUALLY_RESIDENT if sys.platform != "linux" else 0
 
 
-def plan_memory(limit: int, shapes: Iterable[Shape], held: int, rows: int) -> MemoryPlan:
+def plan_memory(
+    limit: int, shapes: Iterable[Shape], held: int, rows: int, after: int = 0
+) -> MemoryPlan:
     """What calls and chunks may take under a limit.
 
     **Arguments:** `shapes`: of every kind of call; `held`: bytes of banks and benchmarks that are
-    held all along; `rows`: of the largest table that is written at once.
+    held all along; `rows`: of the largest table that is written at once; `after`: bytes of the
+    summaries that are made when all trials are done.
 
     **Errors:** `BadRequest` where not even the smallest call fits, with the limit that would do.
     """
@@ -57,9 +60,11 @@ def plan_memory(limit: int, shapes: Iterable[Shape], held: int, rows: int) -> Me
     least_host = max((LEAST * shape.trial_bytes for shape in shapes), default=0)
     base = resident()
     # 25 columns of a table, in pandas and as it is written.
-    fixed = base + RESERVE + held + COPIES * 25 * 8 * rows
+    tables = COPIES * 25 * 8 * rows
+    fixed = base + RESERVE + held + tables
     left = limit - fixed
-    needed = least_call + COPIES * least_host
+    least = least_call + COPIES * least_host
+    needed = max(least, after)
     if left < needed:
         # Said so that it is accepted when it is asked for.
         enough = -(-(fixed + needed + 20 * MB) // (10 * MB)) * 10
@@ -69,7 +74,7 @@ def plan_memory(limit: int, shapes: Iterable[Shape], held: int, rows: int) -> Me
             f"programs take about {_spelled(base + RESERVE)}, this run {_spelled(own)} more; say "
             f"memory={enough}MB, or use fewer budgets, conditions, items or models"
         )
-    spare = left - needed
+    spare = left - least
     return MemoryPlan(
         limit=limit,
         resident=base,
