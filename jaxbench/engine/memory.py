@@ -46,13 +46,19 @@ def resident() -> int:
 
 
 def plan_memory(
-    limit: int, shapes: Iterable[Shape], held: int, rows: int, workers: int = 1
+    limit: int,
+    shapes: Iterable[Shape],
+    held: int,
+    rows: int,
+    *,
+    after: int = 0,
+    workers: int = 1,
 ) -> MemoryPlan:
     """What calls and chunks may take under a limit.
 
     **Arguments:** `shapes`: of every kind of call; `held`: bytes of banks and benchmarks that are
-    held all along; `rows`: of the largest table that is written at once; `workers`: calls that run
-    at a time.
+    held all along; `rows`: of the largest table that is written at once; `after`: bytes of the
+    summaries that are made when all trials are done; `workers`: calls that run at a time.
 
     **Errors:** `BadRequest` where not even the smallest call fits, with the limit that would do.
     """
@@ -60,10 +66,12 @@ def plan_memory(
     least_host = max((LEAST * shape.trial_bytes for shape in shapes), default=0)
     base = resident()
     # 25 columns of a table, in pandas and as it is written.
-    fixed = base + RESERVE + held + COPIES * 25 * 8 * rows
+    tables = COPIES * 25 * 8 * rows
+    fixed = base + RESERVE + held + tables
     left = limit - fixed
     # While the outcomes of one chunk are written the calls of the next run.
-    needed = workers * least_call + 2 * COPIES * least_host
+    least = workers * least_call + 2 * COPIES * least_host
+    needed = max(least, after)
     if left < needed:
         # Said so that it is accepted when it is asked for.
         enough = -(-(fixed + needed + 20 * MB) // (10 * MB)) * 10
@@ -73,7 +81,7 @@ def plan_memory(
             f"programs take about {_spelled(base + RESERVE)}, this run {_spelled(own)} more; say "
             f"memory={enough}MB, or use fewer budgets, conditions, items or models"
         )
-    spare = left - needed
+    spare = left - least
     return MemoryPlan(
         limit=limit,
         resident=base,

@@ -31,6 +31,8 @@ from jaxbench.options.study import Study, read_study
 from jaxbench.options.sweep import overrides
 from jaxbench.store import Damaged, Shard, Store
 from jaxbench.sweep import CellPlan, SweepPlan, plan_cells, run_cells, summarise
+from jaxbench.sweep.cells import worlds_held
+from jaxbench.sweep.trials import trial_types, typed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -184,8 +186,9 @@ def memory_for(plan: SweepPlan, memory: object) -> MemoryPlan:
     return plan_memory(
         limit,
         {cell.shape() for cell in cells},
-        held=sum(benchmarks.values()),
+        held=sum(benchmarks.values()) + worlds_held(cells),
         rows=max(cell.table_rows() for cell in cells),
+        after=max(cell.summary_bytes() for cell in cells),
         workers=workers(jax.default_backend()),
     )
 
@@ -197,16 +200,21 @@ def at_hand() -> list[str]:
 
 
 @contextlib.contextmanager
-def trials_file(path: Path) -> Iterator[Callable[[pd.DataFrame], None]]:
-    """Writes tables of trials into one Parquet file as they come."""
+def trials_file(path: Path, plan: SweepPlan) -> Iterator[Callable[[pd.DataFrame], None]]:
+    """Writes tables of trials into one Parquet file as they come.
+
+    The types of its columns are those of the whole study, whichever condition comes first.
+    """
+    types = trial_types(plan)
     writer: pq.ParquetWriter | None = None
 
     def write(frame: pd.DataFrame) -> None:
         nonlocal writer
-        table = pa.Table.from_pandas(frame, preserve_index=False)
         if writer is None:
-            writer = pq.ParquetWriter(path, table.schema)
-        writer.write_table(table.cast(writer.schema))
+            names = dict.fromkeys([*map(str, frame.columns), *types])
+            known = [(name, types.get(name, pa.float64())) for name in names]
+            writer = pq.ParquetWriter(path, pa.schema(known))
+        writer.write_table(typed(frame, writer.schema))
 
     try:
         yield write

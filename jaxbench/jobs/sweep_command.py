@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+import pandas as pd
 import yaml
 from rich.console import Console
 
@@ -18,10 +19,11 @@ from jaxbench.jobs.record import check_device, machine_record
 from jaxbench.jobs.run_directory import check_directory, default_directory
 from jaxbench.jobs.run_record import DONE, read_record, state_of, write_record
 from jaxbench.jobs.sweep import TRIALS, SweepResult, SweepRun, memory_for, plan_sweep, trials_file
-from jaxbench.jobs.sweep_directory import sweep_directory
+from jaxbench.jobs.sweep_directory import check_one, sweep_directory
 from jaxbench.options import parse
 from jaxbench.options.sweep import overrides, study_and_size
-from jaxbench.store import read_plan
+from jaxbench.store import Store, read_plan
+from jaxbench.store.atomic import cannot_write
 from jaxbench.sweep import SweepPlan, summarise
 from jaxbench.sweep.code import code_digest
 
@@ -43,6 +45,7 @@ def run(options: Mapping[str, object], command: str, several: bool = False) -> N
         for name in ("resume", "overwrite", "dry_run")
     )
     log = log_option(options.get("log"))
+    check_one(resume, overwrite)
     if resume and out is None:
         raise BadRequest("resume=true goes on in a folder: say which with out=FOLDER")
     if not (resume or dry):
@@ -58,23 +61,20 @@ def run(options: Mapping[str, object], command: str, several: bool = False) -> N
     memory = memory_for(plan, options.get("memory"))
     if dry:
         programs, notes = dry_run(plan, memory)
-        report.print_plan(console, programs, [*notes, *_skipped(plan)])
+        report.print_plan(console, programs, [*notes, *_skipped(plan), *plan.notes])
         return
     record = _record(plan, command, options)
+    before = read_record(target) if resume and target.is_dir() else None
     with progress(log, console) as told:
         running = SweepRun(plan, memory, told)
         with sweep_directory(
             target, record, plan.shards, resume, overwrite, running.hear
         ) as shards:
+            _remove_results(target, before)
             _write_config(target, plan, options)
             running.shards(shards)
-            keep = plan.cells[0].request.save_trials
-            with Stopwatch() as watch, trials_file(target / TRIALS) as write:
-                table = summarise(plan, shards, write if keep else None)
-            result = SweepResult(plan.study, table)
-            table.to_csv(target / "summary.csv", index=False)
-            for figure in plan.study.figures:
-                report.save_figure(result.plot(figure.name), target / figure.name)
+            with Stopwatch() as watch:
+                table = _write_results(target, plan, shards)
             seconds = {
                 "compile": round(running.watch.compile, 3),
                 "run": round(running.watch.run, 3),
@@ -92,6 +92,7 @@ def run(options: Mapping[str, object], command: str, several: bool = False) -> N
     notes = [
         *(f"recomputed a damaged shard: {d.path.name}: {d.why}" for d in running.damaged),
         *_skipped(plan),
+        *plan.notes,
         f"{counted(int(table['budget'].eq(0).sum()), 'condition')}, "
         f"{plan.shards.trials:,} trials in {counted(len(list(plan.shards)), 'shard')}; "
         f"compile {seconds['compile']:.1f} s, run {seconds['run']:.1f} s, "
@@ -106,7 +107,51 @@ def _is_done(target: Path, plan: SweepPlan) -> bool:
     record = read_record(target) if target.is_dir() else None
     if record is None or record["job"] != "sweep" or state_of(record) != DONE:
         return False
-    return read_plan(target) == plan.shards and (target / "summary.csv").exists()
+    if read_plan(target) != plan.shards or record.get("results_sha256") != plan.key:
+        return False
+    return all((target / name).is_file() for name in _results(plan))
+
+
+def _results(plan: SweepPlan) -> list[str]:
+    """The files that a finished sweep has beside its records."""
+    figures = [name + end for name in _figures(plan) for end in (".svg", ".png")]
+    return ["config.yaml", "summary.csv", *([TRIALS] if _saves_trials(plan) else []), *figures]
+
+
+def _figures(plan: SweepPlan) -> list[str]:
+    return [figure.name for figure in plan.study.figures]
+
+
+def _saves_trials(plan: SweepPlan) -> bool:
+    return any(cell.request.save_trials for cell in plan.cells)
+
+
+def _remove_results(target: Path, before: Mapping[str, object] | None) -> None:
+    """Remove the results of the run that is taken up: they may be of other options."""
+    figures = before.get("figures") if before else None
+    names = [str(name) for name in figures] if isinstance(figures, list) else []
+    for name in ("summary.csv", TRIALS, *(n + end for n in names for end in (".svg", ".png"))):
+        try:
+            (target / Path(name).name).unlink(missing_ok=True)
+        except OSError as error:
+            raise cannot_write(target, error) from None
+
+
+def _write_results(target: Path, plan: SweepPlan, shards: Store) -> pd.DataFrame:
+    """Write the summary, the trials and the figures; the summary.
+
+    **Errors:** `BadRequest` if the system refuses.
+    """
+    try:
+        with trials_file(target / TRIALS, plan) as write:
+            table = summarise(plan, shards, write)
+        table.to_csv(target / "summary.csv", index=False)
+        result = SweepResult(plan.study, table)
+        for name in _figures(plan):
+            report.save_figure(result.plot(name), target / name)
+    except OSError as error:
+        raise cannot_write(target, error) from None
+    return table
 
 
 def _skipped(plan: SweepPlan) -> list[str]:
@@ -130,7 +175,7 @@ def _write_config(target: Path, plan: SweepPlan, options: Mapping[str, object]) 
     try:
         (target / "config.yaml").write_text(text, encoding="utf-8")
     except OSError as error:
-        raise BadRequest(f"out={target}: {(error.strerror or str(error)).lower()}") from None
+        raise cannot_write(target, error) from None
 
 
 def _record(plan: SweepPlan, command: str, options: Mapping[str, object]) -> dict[str, object]:
@@ -149,15 +194,17 @@ def _record(plan: SweepPlan, command: str, options: Mapping[str, object]) -> dic
         "seeds": _seeds(plan),
         "skipped": list(plan.skipped),
         "code_sha256": code_digest(),
+        "results_sha256": plan.key,
+        "figures": _figures(plan),
         **machine_record(),
     }
 
 
 def _seeds(plan: SweepPlan) -> dict[str, Sequence[object]]:
     """The seeds that the cells drew from, each once."""
-    names = ("seed", "split_seed_base", "routing_seed", "tie_seed", "bootstrap_seed")
+    names = ("seed", "split_seed_base", "routing_seed", "tie_seed")
     requests = [request for cell in plan.cells for request in cell.requests]
-    return {
-        name: list(dict.fromkeys(getattr(request, name) for request in requests))[:100]
-        for name in names
-    }
+    rows = [row for cell in plan.cells for row in cell.rows]
+    found = {name: [getattr(request, name) for request in requests] for name in names}
+    found["bootstrap_seed"] = [row.bootstrap_seed for row in rows]
+    return {name: list(dict.fromkeys(seeds))[:100] for name, seeds in found.items()}

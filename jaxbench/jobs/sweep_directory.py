@@ -34,8 +34,7 @@ def sweep_directory(
     **Errors:** `BadRequest` where `target` holds something else, another study, or a run and
     neither `resume` nor `overwrite` is given; where another process writes; where the disk is full.
     """
-    if resume and overwrite:
-        raise BadRequest("resume=true goes on with a run and overwrite=true replaces it; give one")
+    check_one(resume, overwrite)
     if not (resume and _is_there(target, plan)):
         with run_directory(target, overwrite) as folder:
             (folder / SHARDS).mkdir()
@@ -51,6 +50,15 @@ def sweep_directory(
             write_record(target, record, UNFINISHED)
             write_plan(target, plan)
         yield shards
+
+
+def check_one(resume: bool, overwrite: bool) -> None:
+    """Refuse to go on with a run and to replace it.
+
+    **Errors:** `BadRequest`.
+    """
+    if resume and overwrite:
+        raise BadRequest("resume=true goes on with a run and overwrite=true replaces it; give one")
 
 
 def _is_there(target: Path, plan: Plan) -> bool:

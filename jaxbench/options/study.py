@@ -13,7 +13,7 @@ may be a parameter of it, `world.leader_gap`. `benchmark: at_hand` stands for ev
 whose files are on this machine.
 """
 
-import itertools
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,19 +22,15 @@ import yaml
 
 from jaxbench.errors import BadRequest, unknown
 from jaxbench.options import parse
+from jaxbench.options.grid import AT_HAND, WORLD, axis, grid, mapping, override
 from jaxbench.options.option import check_name
-from jaxbench.options.reading import SOURCE_NAMES
 from jaxbench.options.table import ATTACK
 from jaxbench.options.world import PARAMETERS
 
-AT_HAND = "at_hand"
-WORLD = "world"
 KEYS = ("summary", "options", "vary", "conditions", "impossible", "sizes", "figures")
 IMPOSSIBLE = ("refuse", "skip")
-# Options whose value is a list in one condition; in a grid they are given as lists of lists.
-LISTED = frozenset({"budgets"})
-# More would not be a study that anybody can look at.
-MOST_CONDITIONS = 10**6
+# A figure is a file of this name.
+FIGURE_NAME = re.compile(r"[A-Za-z0-9_-]{1,80}")
 
 
 @dataclass(frozen=True)
@@ -94,27 +90,29 @@ def read_study(
     """
     place, text = _find(name)
     found = _mapping(place, text, KEYS)
-    sizes = {key: dict(_map(place, f"sizes.{key}", value) or {})
-             for key, value in _map(place, "sizes", found.get("sizes")).items()}  # fmt: skip
+    sizes = {key: dict(mapping(place, f"sizes.{key}", value) or {})
+             for key, value in mapping(place, "sizes", found.get("sizes")).items()}  # fmt: skip
+    if not sizes:
+        raise BadRequest(f"{place} has no sizes; expected sizes: {{smoke: ..., full: ...}}")
     if size not in sizes:
         raise unknown(f"size of study {name}", size, sizes)
     changed = sizes[size]
     for key in changed:
         if key not in ("options", "vary", "conditions"):
             raise unknown(f"key of sizes.{size} in {place}", key, ("options", "vary", "conditions"))
-    options = _map(place, "options", found.get("options"))
-    options |= _map(place, f"sizes.{size}.options", changed.get("options"))
-    vary = _map(place, "vary", found.get("vary"))
-    vary |= _map(place, f"sizes.{size}.vary", changed.get("vary"))
+    options = mapping(place, "options", found.get("options"))
+    options |= mapping(place, f"sizes.{size}.options", changed.get("options"))
+    vary = mapping(place, "vary", found.get("vary"))
+    vary |= mapping(place, f"sizes.{size}.vary", changed.get("vary"))
     listed = _listed(place, changed.get("conditions", found.get("conditions")))
-    _override(options, vary, listed, overrides)
+    override(options, vary, listed, overrides)
     for option in (*options, *vary, *(key for entry in listed for key in entry)):
         _check_option(place, option)
-    axes = {key: _axis(place, key, value, at_hand) for key, value in vary.items()}
+    axes = {key: axis(place, key, value, at_hand) for key, value in vary.items()}
     if options.get("benchmark") == AT_HAND:
         del options["benchmark"]
         axes["benchmark"] = list(at_hand())
-    conditions = _grid(place, options, axes, listed)
+    conditions = grid(place, options, axes, listed)
     impossible = parse.choice(
         f"impossible in {place}", found.get("impossible", "refuse"), IMPOSSIBLE, IMPOSSIBLE
     )
@@ -125,7 +123,7 @@ def read_study(
         summary=" ".join(str(found.get("summary", "")).split()),
         conditions=tuple(conditions),
         varied=(*axes, *sorted(several - set(axes))),
-        figures=tuple(_figure(place, f) for f in parse.several(found.get("figures") or [])),
+        figures=_figures(place, found.get("figures")),
         skip_impossible=impossible == "skip",
         source=found,
     )
@@ -159,14 +157,6 @@ def _mapping(place: str, text: str, keys: Sequence[str]) -> dict[str, object]:
     return found
 
 
-def _map(place: str, key: str, value: object) -> dict[str, object]:
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping):
-        raise BadRequest(f"{place}: {key} is {parse.show(value)}; expected a mapping")
-    return {str(name): entry for name, entry in value.items()}
-
-
 def _listed(place: str, value: object) -> list[dict[str, object]]:
     if value is None:
         return [{}]
@@ -174,7 +164,7 @@ def _listed(place: str, value: object) -> list[dict[str, object]]:
         raise BadRequest(
             f"{place}: conditions is {parse.show(value)}; expected a list of at least one mapping"
         )
-    return [_map(place, "conditions", entry) for entry in value]
+    return [mapping(place, "conditions", entry) for entry in value]
 
 
 def _check_option(place: str, option: str) -> None:
@@ -193,78 +183,22 @@ def _check_option(place: str, option: str) -> None:
         raise BadRequest(f"{place}: {refusal}") from None
 
 
-def _override(
-    options: dict[str, object],
-    vary: dict[str, object],
-    listed: list[dict[str, object]],
-    overrides: Mapping[str, object],
-) -> None:
-    """Options given beside the study, in place of its own."""
-    given = {key: value for key, value in overrides.items() if value is not None}
-    if "benchmark" in given or "path" in given:
-        # Outcomes come from one place: the one that was given.
-        for name in (WORLD, *SOURCE_NAMES):
-            options.pop(name, None)
-            vary.pop(name, None)
-        for key in [key for key in vary if key.startswith(f"{WORLD}.")]:
-            del vary[key]
-    for key, value in given.items():
-        for entry in listed:
-            entry.pop(key, None)
-        if key in vary or (isinstance(value, list) and key not in LISTED and key != "score"):
-            vary[key] = value if isinstance(value, list) else [value]
-            if key in LISTED and isinstance(value, list) and not isinstance(value[0], list):
-                vary[key] = [value]
-            options.pop(key, None)
-        else:
-            options[key] = value
-
-
-def _axis(
-    place: str, key: str, value: object, at_hand: Callable[[], Sequence[str]]
-) -> list[object]:
-    if key == "benchmark" and value in (AT_HAND, [AT_HAND]):
-        return list(at_hand())
-    if isinstance(value, Mapping) and set(value) == {"count"}:
-        # `seed: {count: 100}` stands for 0 to 99.
-        return list(range(parse.integer(f"{place}: vary.{key}.count", value["count"], 1)))
-    if not isinstance(value, list) or not value:
-        raise BadRequest(
-            f"{place}: vary.{key} is {parse.show(value)}; expected a list of at least one value: "
-            "without one there is no condition"
-        )
-    return value
-
-
-def _grid(
-    place: str,
-    options: dict[str, object],
-    axes: dict[str, list[object]],
-    listed: list[dict[str, object]],
-) -> list[dict[str, object]]:
-    number = len(listed)
-    for values in axes.values():
-        number *= len(values)
-    if number == 0:
-        raise BadRequest(f"{place}: the grid is empty; there is no condition to run")
-    if number > MOST_CONDITIONS:
-        raise BadRequest(f"{place} has {number:,} conditions; expected at most {MOST_CONDITIONS:,}")
-    found = []
-    for chosen in itertools.product(*axes.values()):
-        for entry in listed:
-            condition = dict(options)
-            for key, value in (*zip(axes, chosen, strict=True), *entry.items()):
-                if key.startswith(f"{WORLD}."):
-                    inside = dict(_map(place, WORLD, condition.get(WORLD)))
-                    condition[WORLD] = inside | {key.partition(".")[2]: value}
-                else:
-                    condition[key] = value
-            found.append(condition)
-    return found
+def _figures(place: str, given: object) -> tuple[FigureSpec, ...]:
+    figures = tuple(_figure(place, figure) for figure in parse.several(given or []))
+    names = [figure.name for figure in figures]
+    for name in names:
+        if not FIGURE_NAME.fullmatch(name):
+            raise BadRequest(
+                f"{place}: figure {name!r} would be a file of that name; expected letters, digits, "
+                "_ and -"
+            )
+        if names.count(name) > 1:
+            raise BadRequest(f"{place}: two figures are named {name}")
+    return figures
 
 
 def _figure(place: str, given: object) -> FigureSpec:
-    spec = _map(place, "figures", given)
+    spec = mapping(place, "figures", given)
     known = ("name", "metric", "x", "lines", "panels", "budgets")
     for key in spec:
         if key not in known:
@@ -274,10 +208,10 @@ def _figure(place: str, given: object) -> FigureSpec:
             raise BadRequest(f"{place}: a figure has no {key}")
     panels = spec.get("panels")
     return FigureSpec(
-        name=parse.text("name", spec["name"]),
-        metric=parse.text("metric", spec["metric"]),
-        x=parse.text("x", spec.get("x", "budget")),
+        name=parse.text(f"{place}: name", spec["name"]),
+        metric=parse.text(f"{place}: metric", spec["metric"]),
+        x=parse.text(f"{place}: x", spec.get("x", "budget")),
         lines=tuple(str(line) for line in parse.several(spec.get("lines") or [])),
-        panels=None if panels is None else parse.text("panels", panels),
-        budgets=parse.budgets("budgets", spec["budgets"]) if "budgets" in spec else (),
+        panels=None if panels is None else parse.text(f"{place}: panels", panels),
+        budgets=parse.budgets(f"{place}: budgets", spec["budgets"]) if "budgets" in spec else (),
     )

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from jaxbench.errors import BadRequest
 from jaxbench.options import parse
+from jaxbench.options.grid import WORLD
 from jaxbench.options.option import Option
-from jaxbench.options.study import WORLD
 from jaxbench.options.table import ATTACK, RUNNING
 from jaxbench.options.world import PARAMETERS
 

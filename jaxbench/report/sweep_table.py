@@ -10,10 +10,10 @@ from rich.table import Table
 
 # Conditions that a terminal shows; `summary.csv` has all.
 MOST_ROWS = 24
-# Characters of a value.
-LONGEST = 20
-# Budgets side by side.
-MOST_BUDGETS = 4
+# Budgets side by side, and characters of what tells conditions apart.
+MOST_BUDGETS, WIDEST = 4, 24
+# Characters of a name before it is folded.
+SHORTEST = 12
 
 
 def print_plan(
@@ -23,7 +23,11 @@ def print_plan(
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     heads = list(programs[0]) if programs else []
     for head in heads:
-        table.add_column(head, justify="left" if head == "cells" else "right", no_wrap=True)
+        # No number loses its end; names fold where there is no room.
+        longest = max(len(str(text)) for text in (head, *(program[head] for program in programs)))
+        width = min(longest, SHORTEST) if head == "cells" else longest
+        justify = "left" if head == "cells" else "right"
+        table.add_column(head, justify=justify, min_width=width, overflow="fold")
     for program in programs:
         table.add_row(*(escape(str(program[head])) for head in heads))
     console.print(table)
@@ -35,30 +39,40 @@ def print_sweep(
     console: Console, summary: pd.DataFrame, varied: Sequence[str], notes: Sequence[str]
 ) -> None:
     """Mean selection loss per condition at a few budgets, then the notes."""
-    budgets = sorted(b for b in summary["budget"].unique() if b > 0)
+    # A condition is `len(budgets) + 1` neighbouring rows.
+    conditions = [part for _, part in summary.groupby((summary["budget"] == 0).cumsum())]
+    firsts = [part.iloc[-1] for part in conditions[:MOST_ROWS]]
+    keys = list(dict.fromkeys(("benchmark", "endpoints", "interface", *varied)))
+    keys = [k for k in keys if k in summary and summary[k].nunique(dropna=False) > 1]
+    if any(key.startswith("world.") for key in keys) and summary["benchmark"].map(_is_drawn).all():
+        # A name made of digits says less than what it is made from.
+        keys = [key for key in keys if key != "benchmark"]
+    texts = {key: [_value(first[key]) for first in firsts] for key in keys}
+    heads = {key: key.removeprefix("world.").replace("_", " ") for key in keys}
+    widths = {
+        key: min(WIDEST, max(len(text) for text in (*texts[key], *heads[key].split())))
+        for key in keys
+    }
+    budgets = sorted(int(b) for b in summary["budget"].unique() if b > 0)
     step = -(-len(budgets) // MOST_BUDGETS)
     shown = budgets[::-1][::step][::-1]
-    keys = list(dict.fromkeys(("endpoints", "interface", *varied)))
-    keys = [k for k in keys if k in summary and summary[k].nunique(dropna=False) > 1]
+    losses = [[_loss(part[part["budget"] == k]) for k in shown] for part in conditions[:MOST_ROWS]]
+    # What tells conditions apart comes first; then as many budgets as there is room for, the last.
+    room = console.width - sum(width + 2 for width in widths.values()) - len("trials") - 2
+    while len(shown) > 1 and _width(shown, losses) > room:
+        shown, losses = shown[1:], [row[1:] for row in losses]
     table = Table(
         title="selection loss, pp, by submissions", title_justify="left",
         box=None, pad_edge=False, padding=(0, 2, 0, 0),
     )  # fmt: skip
     for key in keys:
-        table.add_column(escape(key.removeprefix("world.")), no_wrap=True)
-    table.add_column("trials", justify="right")
+        table.add_column(escape(heads[key]), min_width=widths[key], overflow="fold")
+    table.add_column("trials", justify="right", no_wrap=True)
     for budget in shown:
         table.add_column(f"{budget:,}", justify="right", no_wrap=True)
-    # A condition is `len(budgets) + 1` neighbouring rows.
-    conditions = [part for _, part in summary.groupby((summary["budget"] == 0).cumsum())]
-    for part in conditions[:MOST_ROWS]:
-        first = part.iloc[-1]
-        row = [escape(_value(first[key])) for key in keys]
-        row.append(f"{first['eligible_trials']:,}")
-        row += [
-            _loss(part[part["budget"] == budget], whole=budget == shown[-1]) for budget in shown
-        ]
-        table.add_row(*row)
+    for place, first in enumerate(firsts):
+        row = [escape(texts[key][place]) for key in keys]
+        table.add_row(*row, f"{first['eligible_trials']:,}", *losses[place])
     console.print(table)
     if len(conditions) > MOST_ROWS:
         more = len(conditions) - MOST_ROWS
@@ -73,14 +87,26 @@ def _value(value: object) -> str:
         return "-"
     if isinstance(value, float) and value.is_integer():
         value = int(value)
-    text = " ".join(str(value).split())
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return " ".join(str(value).split())
 
 
-def _loss(rows: pd.DataFrame, whole: bool) -> str:
-    """The mean, with its interval where there is room for one."""
+def _width(budgets: Sequence[int], losses: Sequence[Sequence[str]]) -> int:
+    """Characters that the columns of some budgets take."""
+    columns = zip(*losses, strict=True)
+    return sum(
+        2 + max(len(text) for text in (f"{budget:,}", *column))
+        for budget, column in zip(budgets, columns, strict=True)
+    )
+
+
+def _is_drawn(name: object) -> bool:
+    """Whether a benchmark is a synthetic world."""
+    return str(name).startswith("world-")
+
+
+def _loss(rows: pd.DataFrame) -> str:
     if rows.empty or rows["selection_loss_pp"].isna().all():
         return ""
     row = rows.iloc[0]
     mean, low, high = (row[f"selection_loss_pp{end}"] + 0.0 for end in ("", "_low", "_high"))
-    return f"{mean:.2f} [{low:.2f}, {high:.2f}]" if whole else f"{mean:.2f}"
+    return f"{mean:.2f} [{low:.2f}, {high:.2f}]"

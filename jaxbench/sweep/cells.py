@@ -1,49 +1,57 @@
-"""From the conditions of a study to cells: what shares a benchmark, its trials and its routers.
+"""Cells of a sweep before they run: their content keys, shards and sizes, and how they open."""
 
-Everything that can be wrong with a request is found here, before anything is compiled.
-"""
-
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import jax
 
-from jaxbench import store
+from jaxbench import metrics, store
 from jaxbench.benchmark import Benchmark
 from jaxbench.engine import Cell, Condition, Evaluator
-from jaxbench.engine.evaluator import VARIED
 from jaxbench.engine.plan import Shape, block
-from jaxbench.engine.requests import request_for
-from jaxbench.errors import BadRequest, counted
 from jaxbench.options import AttackRequest, WorldSpec
 from jaxbench.options.attack import as_options
-from jaxbench.options.parse import show
-from jaxbench.options.reading import SOURCE_NAMES
-from jaxbench.options.study import WORLD, Study
+from jaxbench.options.study import Study
+from jaxbench.stats.bootstrap import block_edges
 from jaxbench.sweep.code import code_digest
-from jaxbench.synthetic import World, blank, draw_worlds
+from jaxbench.sweep.truth import COLUMNS as TRUTH
+from jaxbench.synthetic import World, draw_worlds
+from jaxbench.synthetic.world import CALL_BYTES, PER_SCORE
 
 # Rows of a shard's table, and trials at most: a shard is what a kill can lose.
 SHARD_ROWS = 200_000
 SHARD_TRIALS = 10_000
-# Worlds that are drawn and held at a time.
-WORLDS_TOGETHER = 64
+# Worlds that are drawn and held at a time, and bytes of their scores (one world may have more).
+WORLDS_TOGETHER, WORLDS_BYTES = 64, 32 * 2**20
+# What a summary depends on and a trial does not.
+OF_SUMMARY = ("resamples", "bootstrap_seed")
 
-Opener = Callable[[Mapping[str, object]], Benchmark]
+
+class Row(NamedTuple):
+    """A condition of the study: which request of its cell it is, and how it is summarised.
+
+    `varied` holds the values of what the study varies.
+    """
+
+    request: int
+    varied: dict[str, object]
+    resamples: int
+    bootstrap_seed: int
 
 
 @dataclass(frozen=True, eq=False)
 class CellPlan:
     """A cell before it runs.
 
-    `rows` holds one entry per condition of the study: which request it is, and the values of what
-    the study varies. `benchmark` is None for a world, which is drawn when its turn comes.
+    `requests` stand in an order of their own, whatever the order of the study. `benchmark` is None
+    for a world, which is drawn when its turn comes.
     """
 
     name: str
     requests: tuple[AttackRequest, ...]
-    rows: tuple[tuple[int, dict[str, object]], ...]
+    rows: tuple[Row, ...]
     benchmark: Benchmark | None
     world: WorldSpec | None
 
@@ -55,15 +63,11 @@ class CellPlan:
     @cached_property
     def key(self) -> str:
         """The content key: options, data and code; what only the summary depends on is left out."""
-        idle = ("resamples", "bootstrap_seed")
-        options = [
-            {k: v for k, v in as_options(request).items() if k not in idle}
-            for request in self.requests
-        ]
+        options = [key_options(request) for request in self.requests]
         if self.benchmark is None:
             data: object = self.world.as_options() if self.world else None
         else:
-            data = self.benchmark.digest()
+            data = [self.benchmark.name, self.benchmark.digest()]
         return store.content_key(options, data, code_digest())
 
     @cached_property
@@ -125,6 +129,20 @@ class CellPlan:
         trials = max(last - first + 1 for first, last in self.ranges)
         return trials * len(self.requests) * request.banks * (len(request.budgets) + 1)
 
+    def summary_bytes(self) -> int:
+        """What its summaries hold: sums and counts per row that is resampled, and the resamples."""
+        request = self.request
+        rows = len(block_edges(request.trials))
+        conditions = len(self.requests) * len(request.interface) * len(request.endpoints)
+        columns = (len(request.budgets) + 1) * len(self.metrics)
+        most = max(row.resamples for row in self.rows)
+        return columns * (16 * conditions * (rows + request.banks) + 4 * 8 * most)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics of its tables: those of an attack, and the truth that only a world has."""
+        return metrics.METRICS if self.world is None else (*metrics.METRICS, *TRUTH)
+
     def group(self, conditions: int) -> store.Group:
         """The cell in the plan of its sweep."""
         return store.Group(self.key, self.name, conditions, self.ranges)
@@ -132,11 +150,21 @@ class CellPlan:
 
 @dataclass(frozen=True)
 class SweepPlan:
-    """All cells of a study, those of one shape side by side."""
+    """All cells of a study, those of one shape side by side.
+
+    `skipped` names conditions that are left out, `notes` figures.
+    """
 
     study: Study
     cells: tuple[CellPlan, ...]
     skipped: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def key(self) -> str:
+        """The content key of all results: shards, what each row is called, summaries, figures."""
+        rows = [[cell.key, [repr(row) for row in cell.rows]] for cell in self.cells]
+        return store.content_key(rows, [repr(figure) for figure in self.study.figures])
 
     @cached_property
     def shards(self) -> store.Plan:
@@ -149,161 +177,48 @@ class SweepPlan:
         held: list[CellPlan] = []
         for plan in wanted:
             if plan.world is not None:
-                held.append(plan)
-                if len(held) < WORLDS_TOGETHER:
+                full = world_bytes([*held, plan]) > WORLDS_BYTES or len(held) == WORLDS_TOGETHER
+                if not full:
+                    held.append(plan)
                     continue
             yield from _drawn(held)
-            held = []
+            held = [] if plan.world is None else [plan]
             if plan.benchmark is not None:
                 yield plan, Cell(Evaluator(plan.benchmark, *plan.requests)), None
         yield from _drawn(held)
 
 
-def plan_cells(study: Study, open_benchmark: Opener) -> SweepPlan:
-    """Resolve and check every condition of a study.
-
-    **Arguments:** `open_benchmark`: reads the benchmark that source options name; asked once for
-    each.
-
-    **Errors:** `BadRequest` that names the condition at fault; with `impossible: skip` a condition
-    that its benchmark cannot do is left out, and named in `skipped`.
-    """
-    opened: dict[str, Benchmark] = {}
-    groups: dict[object, list[tuple[AttackRequest, dict[str, object]]]] = {}
-    sources: dict[object, tuple[Benchmark | None, WorldSpec | None]] = {}
-    for condition in study.conditions:
-        varied = {key: _value(condition, key) for key in study.varied}
-        try:
-            benchmark, world = _source(condition, opened, open_benchmark)
-            own = {k: v for k, v in condition.items() if k not in (*SOURCE_NAMES, WORLD)}
-            request = request_for(benchmark, own)
-        except BadRequest as refusal:
-            raise _at(refusal, varied) from None
-        shared = tuple(
-            getattr(request, one.name) for one in fields(request) if one.name not in VARIED
-        )
-        source = world if benchmark is None else id(benchmark)
-        sources[source, shared] = benchmark, world
-        groups.setdefault((source, shared), []).append((request, varied))
-    cells: list[CellPlan] = []
-    skipped: list[str] = []
-    looked_at: set[object] = set()
-    for place, asked in groups.items():
-        benchmark, world = sources[place]
-        if world is not None:
-            # Worlds of one shape stand or fall together.
-            alike = (world.shape(), world.task_sizes, tuple(r for r, _ in asked))
-            if alike not in looked_at:
-                _check(blank(world), asked, study, skipped)
-                looked_at.add(alike)
-        else:
-            assert benchmark is not None
-            asked = _check(benchmark, asked, study, skipped)
-        if asked:
-            requests = tuple(dict.fromkeys(request for request, _ in asked))
-            rows = tuple((requests.index(request), varied) for request, varied in asked)
-            name = (
-                world.name if benchmark is None and world else benchmark.name if benchmark else ""
-            )
-            cells.append(CellPlan(name, requests, rows, benchmark, world))
-    if not cells:
-        raise BadRequest(
-            f"study={study.name}: no condition is left to run; "
-            f"{counted(len(skipped), 'condition')} cannot be done: {skipped[0]}"
-        )
-    cells.sort(key=_shape)
-    return SweepPlan(study, tuple(cells), tuple(skipped))
-
-
-def conditions_of(
-    plan: CellPlan, evaluator: Evaluator
-) -> list[tuple[Condition, dict[str, object]]]:
-    """The engine's conditions behind every row of a cell, with what the study varies there."""
+def conditions_of(plan: CellPlan, evaluator: Evaluator) -> list[tuple[Condition, Row]]:
+    """The engine's conditions behind every row of a cell."""
     found = []
-    for index, varied in plan.rows:
-        found += [(c, varied) for c in evaluator.conditions_of(plan.requests[index])]
+    for row in plan.rows:
+        found += [(c, row) for c in evaluator.conditions_of(plan.requests[row.request])]
     return found
 
 
-def _source(
-    condition: Mapping[str, object], opened: dict[str, Benchmark], open_benchmark: Opener
-) -> tuple[Benchmark | None, WorldSpec | None]:
-    world = condition.get(WORLD)
-    named = {k: condition[k] for k in SOURCE_NAMES if condition.get(k) is not None}
-    if world is not None:
-        if named:
-            raise BadRequest(
-                f"world together with {', '.join(named)}: outcomes come from one of the two"
-            )
-        if not isinstance(world, Mapping):
-            raise BadRequest(f"world={show(world)}: expected a mapping of its parameters")
-        return None, WorldSpec.of({str(k): v for k, v in world.items()})
-    key = repr(sorted(named.items(), key=repr))
-    if key not in opened:
-        opened[key] = open_benchmark(named)
-    return opened[key], None
+def key_options(request: AttackRequest) -> dict[str, object]:
+    """Every option of a request that a trial depends on, as plain values."""
+    options = {k: v for k, v in as_options(request).items() if k not in OF_SUMMARY}
+    # Whether rules were asked for decides which they are where one number is seen.
+    return options | {"endpoints_given": request.endpoints_given}
 
 
-def _check(
-    benchmark: Benchmark,
-    asked: list[tuple[AttackRequest, dict[str, object]]],
-    study: Study,
-    skipped: list[str],
-) -> list[tuple[AttackRequest, dict[str, object]]]:
-    """The requests that this benchmark can do.
+def worlds_held(cells: Sequence[CellPlan]) -> int:
+    """Bytes of the worlds that are held at a time, and of drawing some of them."""
+    worlds = [cell for cell in cells if cell.world is not None]
+    whole, largest = world_bytes(worlds), max((world_bytes([w]) for w in worlds), default=0)
+    drawn = PER_SCORE // 8
+    return min(whole, max(WORLDS_BYTES, largest)) + min(
+        drawn * whole, max(CALL_BYTES, drawn * largest)
+    )
 
-    **Errors:** `BadRequest` for one that it cannot, unless the study skips such.
-    """
 
-    def refusal(*requests: AttackRequest) -> BadRequest | None:
-        try:
-            evaluator = Evaluator(benchmark, *requests)
-            for condition in evaluator.conditions:
-                evaluator.coordinates(condition)
-        except BadRequest as error:
-            return error
-        return None
-
-    if refusal(*(request for request, _ in asked)) is None:
-        return asked
-    kept = []
-    for request, varied in asked:
-        error = refusal(request)
-        if error is None:
-            kept.append((request, varied))
-        elif study.skip_impossible:
-            skipped.append(str(_at(error, varied)))
-        else:
-            raise _at(error, varied)
-    if kept and (error := refusal(*(request for request, _ in kept))):
-        raise error
-    return kept
+def world_bytes(cells: Sequence[CellPlan]) -> int:
+    """Bytes of the scores of all worlds among some cells."""
+    return sum(8 * c.world.models * c.world.items for c in cells if c.world is not None)
 
 
 def _drawn(plans: list[CellPlan]) -> Iterator[tuple[CellPlan, Cell, World | None]]:
     specs = [plan.world for plan in plans if plan.world is not None]
     for plan, world in zip(plans, draw_worlds(specs), strict=True):
         yield plan, Cell(Evaluator(world.benchmark, *plan.requests)), world
-
-
-def _shape(plan: CellPlan) -> tuple:
-    """Orders cells so that those of one shape are neighbours, worlds last."""
-    if plan.world is None:
-        return (0,)
-    world = plan.world
-    return (1, world.shape(), world.task_sizes, plan.request.budgets, plan.request.trials)
-
-
-def _value(condition: Mapping[str, object], key: str) -> object:
-    if key.startswith(f"{WORLD}."):
-        world = condition.get(WORLD)
-        value = world.get(key.partition(".")[2]) if isinstance(world, Mapping) else None
-    else:
-        value = condition.get(key)
-    return show(value) if isinstance(value, list | tuple | Mapping) else value
-
-
-def _at(refusal: BadRequest, varied: Mapping[str, object]) -> BadRequest:
-    """A refusal with the condition that it is about."""
-    where = ", ".join(f"{key}={show(value)}" for key, value in varied.items())
-    return BadRequest(f"{refusal} (condition {where})" if where else str(refusal))

@@ -12,7 +12,6 @@ from jaxbench.engine.tables import trial_table
 from jaxbench.store import Shard, Store
 from jaxbench.sweep.cells import CellPlan, SweepPlan
 from jaxbench.sweep.shards import sum_shard, trial_shard
-from jaxbench.sweep.truth import COLUMNS as TRUTH
 from jaxbench.sweep.truth import add_truth
 from jaxbench.synthetic import World
 
@@ -74,11 +73,6 @@ def run_cells(
             queue.pop(0)
 
 
-def columns(plan: CellPlan) -> tuple[str, ...]:
-    """The metrics of a cell's tables."""
-    return metrics.METRICS if plan.world is None else (*metrics.METRICS, *TRUTH)
-
-
 def _table(opened: _Open, outcome: ChunkOutcome) -> tuple[int, int, pd.DataFrame]:
     frame = trial_table(outcome)
     if opened.world is not None:
@@ -102,7 +96,7 @@ def _shard(opened: _Open, shard: Shard) -> pa.Table:
     parts = []
     for condition, bank, frame in whole:
         summary = metrics.Summary(
-            request.trials, (0, *request.budgets), metrics=columns(opened.plan),
+            request.trials, (0, *request.budgets), metrics=opened.plan.metrics,
             means_only=bank > 0,
         )  # fmt: skip
         summary.add(frame)

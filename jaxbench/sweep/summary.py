@@ -8,11 +8,9 @@ from jaxbench import metrics
 from jaxbench.engine import Condition, Evaluator
 from jaxbench.store import Store
 from jaxbench.sweep.cells import CellPlan, SweepPlan, conditions_of
-from jaxbench.sweep.run import columns
+from jaxbench.sweep.figures import own_columns
 from jaxbench.sweep.shards import read_parts, read_trials
 
-# The columns of a condition, in front of every table; what a study varies follows them.
-CONDITION_COLUMNS = ("benchmark", "endpoints", "interface", "mechanism", "coordinates")
 Trials = Callable[[pd.DataFrame], None]
 
 
@@ -40,9 +38,7 @@ def condition_columns(
         "mechanism": "none",
         "coordinates": evaluator.coordinates(condition),
     }
-    # The spread over banks brings a column of its own.
-    known = (*front, "path", "banks")
-    own = {key: value for key, value in varied.items() if key not in known}
+    own = {key: varied[key] for key in own_columns(list(varied))}
     if "precision" in own:
         own["precision"] = "exact" if condition.precision is None else condition.precision
     if "reused_items" in own:
@@ -56,13 +52,13 @@ def _cell(
     request = cell.request
     summaries = {
         (c, bank): metrics.Summary(
-            request.trials, (0, *request.budgets), metrics=columns(cell), means_only=bank > 0
+            request.trials, (0, *request.budgets), metrics=cell.metrics, means_only=bank > 0
         )
         for c in range(len(evaluator.conditions))
         for bank in range(request.banks)
     }
     rows = conditions_of(cell, evaluator)
-    fronts = [condition_columns(evaluator, c, varied) for c, varied in rows]
+    fronts = [condition_columns(evaluator, c, row.varied) for c, row in rows]
     places = [evaluator.conditions.index(c) for c, _ in rows]
     for _, table in shards.tables(cell.group(1).shards()):
         if not request.save_trials:
@@ -75,8 +71,8 @@ def _cell(
                 for front, place in zip(fronts, places, strict=True):
                     if place == c:
                         trials(_behind(front, frame))
-    for front, place in zip(fronts, places, strict=True):
-        table = summaries[place, 0].table(resamples=request.resamples, seed=request.bootstrap_seed)
+    for front, place, (_, row) in zip(fronts, places, rows, strict=True):
+        table = summaries[place, 0].table(resamples=row.resamples, seed=row.bootstrap_seed)
         if request.banks > 1:
             means = [summaries[place, bank].means() for bank in range(request.banks)]
             table = pd.concat([table, metrics.bank_spread(means)], axis=1)

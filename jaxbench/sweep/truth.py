@@ -9,8 +9,10 @@ coordinate to the endpoint that is publicly better at it, and can generalise.
 import numpy as np
 import pandas as pd
 
-from jaxbench.engine import ChunkOutcome
+from jaxbench.benchmark.scoring import task_weights
+from jaxbench.engine import ChunkOutcome, Evaluator
 from jaxbench.synthetic import World
+from jaxbench.synthetic.world import SCORING
 
 COLUMNS = ("no_attack_true_pp", "selected_true_pp", "true_loss_pp")
 
@@ -21,23 +23,21 @@ def add_truth(frame: pd.DataFrame, outcome: ChunkOutcome, world: World) -> pd.Da
     `true_loss_pp` is the expected score on fresh items of the pick before the attack less that of
     the pick after; empty where the table's `selection_loss_pp` is.
     """
-    request = outcome.cell.evaluator.request
-    models = world.true_scores(request.scoring)
-    weights = world.task_weights(request.scoring)
+    evaluator = outcome.cell.evaluator
+    request = evaluator.request
+    weights, unit_of = _tasks(world, evaluator)
+    models = world.truth @ weights
     budgets = (0, *request.budgets)
     trials = len(outcome.trials)
     a, b = outcome.endpoints.a, outcome.endpoints.b
     router = np.repeat((0.5 * (models[a] + models[b]))[:, None], len(budgets), axis=1)
     if 1 in budgets:
-        units = outcome.cell.evaluator.units
         # A tied task takes every item's tie sign, which is a fair coin.
-        side = np.stack(
-            [outcome.static_side[:, list(task)].mean(axis=1) for task in units.tasks], axis=1
-        )
+        side = outcome.static_side[:, unit_of]
         static = 0.5 * ((1.0 + side) * world.truth[a] + (1.0 - side) * world.truth[b])
         router[:, budgets.index(1)] = static @ weights
     before = models[outcome.measured.winner]
-    columns = [outcome.cell.evaluator.budgets.index(k) for k in request.budgets]
+    columns = [evaluator.budgets.index(k) for k in request.budgets]
     selected = outcome.measured.selected[:, columns]
     after = np.where(selected < 0, router[:, 1:], models[np.maximum(selected, 0)])
     after = np.concatenate([before[:, None], after], axis=1)
@@ -49,3 +49,25 @@ def add_truth(frame: pd.DataFrame, outcome: ChunkOutcome, world: World) -> pd.Da
     }
     added = pd.DataFrame({k: 100.0 * v.ravel() for k, v in found.items()}, index=frame.index)
     return pd.concat([frame, added], axis=1)
+
+
+def _tasks(world: World, evaluator: Evaluator) -> tuple[np.ndarray, np.ndarray]:
+    """The weight of every task of a world in the overall score, and the unit that it is in.
+
+    Small tasks may be pooled, and then share the weight of the pooled task by their items. A mean
+    win rate is no mean of scores: its truth is not known.
+    """
+    benchmark, scoring = evaluator.benchmark, evaluator.request.scoring
+    sizes, pooled = world.benchmark.task_sizes, benchmark.task_sizes
+    if scoring == "item_mean":
+        whole = pooled / len(benchmark.items)
+    elif scoring in SCORING:
+        whole = np.array([float(w) for w in task_weights(benchmark, scoring)])
+    else:
+        whole = np.full(len(pooled), np.nan)
+    place = {item: i for i, item in enumerate(benchmark.items)}
+    first = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    # A world's items stand task by task, and no task is cut into units.
+    where = np.array([place[world.benchmark.items[i]] for i in first])
+    task = benchmark.task_index[where]
+    return whole[task] * sizes / pooled[task], evaluator.units.of_item[where]
