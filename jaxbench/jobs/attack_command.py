@@ -34,6 +34,7 @@ from jaxbench.options.attack import JOB_OPTIONS, as_options
 from jaxbench.options.parse import boolean, text
 from jaxbench.options.study import Study
 from jaxbench.sweep import CellPlan, SweepPlan
+from jaxbench.sweep.cells import Row
 
 FIGURES = {"selection_loss": "selection_loss_pp", "score_gap": "score_gap_pp"}
 # Columns of trials.parquet that are not float64 (a chunk of empty ones must not change the type).
@@ -96,9 +97,9 @@ def run(options: Mapping[str, object], command: str, several: bool = False) -> N
 def one_cell(benchmark: Benchmark, request: AttackRequest) -> SweepPlan:
     """An attack as a plan of one cell, for what a plan says about memory and time."""
     study = Study("attack", "", "", ({},), (), (), False, {})
-    return SweepPlan(
-        study, (CellPlan(benchmark.name, (request,), ((0, {}),), benchmark, None),), ()
-    )
+    row = Row(0, {}, request.resamples, request.bootstrap_seed)
+    cell = CellPlan(benchmark.name, (request,), (row,), benchmark, None)
+    return SweepPlan(study, (cell,), ())
 
 
 def _run(attack: AttackRun, folder: Path, told: Report) -> None:

@@ -1,7 +1,5 @@
 """The options of `jaxbench attack`: one table behind the checks, `--help` and the README."""
 
-from dataclasses import replace
-
 from jaxbench.options.option import Option
 from jaxbench.options.reading import SOURCE
 
@@ -66,8 +64,7 @@ ATTACK = (
     Option("out", "`runs/attack-DATE-TIME`", "the same", "a folder", "the run directory"),
     Option("overwrite", "false", "false", "true, false",
            "replace the results of another run in `out`"),
-    # A sweep has them; an attack would run as if they had not been given.
-    *(replace(option, built=False) for option in RUNNING),
+    *RUNNING,
     *(Option(name, "", "", "", "", built=False) for name in (
         "extra_overall", "submitter", "decoder", "mechanism", "state", "on", "clip",
         "simulator", "device", "resume",
