@@ -20,6 +20,11 @@ class Stream(IntEnum):
     SPLIT = 0
     ROUTER = 1
     TIE = 2
+    # The reduced simulator's own: signs, ties, normals of votes, records among candidates.
+    REDUCED_SIGN = 3
+    REDUCED_TIE = 4
+    REDUCED_NORMAL = 5
+    REDUCED_RECORD = 6
 
 
 def words(
