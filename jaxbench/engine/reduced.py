@@ -138,10 +138,8 @@ def reduced_rows(
     start = History(rows.best_reused, rows.best_heldout, rows.gap)
     if shape.records:
         zero = jnp.zeros((), dtype=jnp.int32)
-        first = extend(start, *scores(zero))
-        past = by_blocks(start, jnp.minimum(ends, EXACT), lambda _: scores(zero), BLOCK)
         past = by_records(
-            History(*(x[:, EXACT - 1] for x in first)), EXACT, past, ends,
+            start, extend(start, *scores(zero)), EXACT, ends,
             _binomial(rows.tails_reused, rows.differing_reused, rows.sums_reused, rows.step,
                       rows.weight_reused),
             _binomial(rows.tails_heldout, rows.differing_heldout, rows.sums_heldout, rows.step,
@@ -155,31 +153,40 @@ def reduced_rows(
     per_unit = contrasts(slots.reused, signs)
     weights = [sum((per_unit[u] for u in c[1:]), per_unit[c[0]]) for c in shape.coordinates]
 
-    def exact(last):
-        """Votes of the first `last` candidates."""
-        cast = (jnp.arange(BLOCK, dtype=jnp.int32) < last).astype(jnp.float32)[None, :]
-        parts = [
-            decoder.block_votes(w * cast, signs[:, span])
+    # Votes of all budgets up to 64, and of the others' first candidates, in one product.
+    number = jnp.concatenate([jnp.minimum(ends, EXACT), jnp.full((1,), EXACT, ends.dtype)])
+    cast = jnp.arange(BLOCK, dtype=ends.dtype)[None, :] < number[:, None]
+    early = jnp.concatenate(
+        [
+            jnp.einsum(
+                "kc,rc,rsc->krs", cast.astype(jnp.float32), w, signs[:, span],
+                precision=lax.Precision.HIGHEST,
+            )
             for w, span in zip(weights, slots.coordinates, strict=True)
-        ]
-        return jnp.concatenate(parts, axis=1).astype(jnp.float64)
+        ],
+        axis=2,
+    )  # fmt: skip
 
-    def budget(last, at, votes):
-        """Votes of `last` candidates, and the last fixed end before them with its votes."""
+    def votes_of(last, early, at, votes):
+        """Votes of `last` candidates, and the last fixed end up to there with its votes."""
         at, votes = lax.while_loop(
             lambda state: 2 * state[0] + 1 < last,
             lambda state: (2 * state[0] + 1, slots.later(state[1], state[0], 2 * state[0] + 1)),
             (at, votes),
         )
         cast = lax.cond(
-            last <= EXACT, lambda: exact(last), lambda: slots.later(votes, at, last)
+            last <= EXACT,
+            lambda: early.astype(jnp.float64),
+            lambda: slots.later(votes, at, last),
         )
-        return cast, at, votes
+        fixed = (last > EXACT) & ((last & (last + 1)) == 0)
+        return cast, jnp.where(fixed, last, at), jnp.where(fixed, cast, votes)
 
     ties, sign = bank.ties_to_a(), slots.per_unit(jnp.sign(rows.static))
 
-    def one(carry, last):
-        cast, at, votes = budget(last, *carry)
+    def one(carry, budget):
+        last, soon = budget
+        cast, at, votes = votes_of(last, soon, *carry)
         right = decoder.route(cast, ties)
         # Budget 1 has no votes: every coordinate goes to the publicly better endpoint.
         settled = (last == 0) & (sign != 0)
@@ -192,7 +199,8 @@ def reduced_rows(
         return (at, votes), tuple(x.astype(jnp.int64) for x in found)
 
     fixed = jnp.full((), EXACT, dtype=ends.dtype)
-    public, private = lax.scan(one, (fixed, exact(fixed)), ends)[1]
+    carry = fixed, early[-1].astype(jnp.float64)
+    public, private = lax.scan(one, carry, (ends, early[:-1]))[1]
     return Outcomes(public, private, *past, routes=None)
 
 
@@ -261,11 +269,11 @@ class _Slots(NamedTuple):
         excess = jnp.clip((8.0 * sixth / m**2 - 2.0 * fourth) / scale**4, -0.5, 0.5)
         normals = self._normals(self.counters, last)
         z = self._centred(normals) * self._per_slot(jnp.sqrt(m / (m - 1.0)))
-        bent = z + self._per_slot(skew / 6.0) * (z**2 - 1.0)
-        bent += self._per_slot(excess / 24.0) * (z**3 - 3.0 * z)
-        bent -= self._per_slot(skew**2 / 36.0) * (2.0 * z**3 - 5.0 * z)
-        public = self._per_slot(second / m)
-        public += self._per_slot(jnp.sqrt(left)) * self._centred(bent)
+        # z + skew (z^2 - 1) / 6 + excess (z^3 - 3 z) / 24 - skew^2 (2 z^3 - 5 z) / 36 and centred.
+        linear = 1.0 - excess / 8.0 + skew**2 * (5.0 / 36.0)
+        cubic = self._per_slot(excess / 24.0 - skew**2 / 18.0)
+        bent = z * (self._per_slot(linear) + z * (self._per_slot(skew / 6.0) + z * cubic))
+        public = self._per_slot(second / m) + self._per_slot(jnp.sqrt(left)) * self._centred(bent)
         private = self._per_slot(jnp.sqrt(second)) * normals
         return votes + jnp.where(self.reused, public, private)
 
@@ -297,5 +305,8 @@ class _Slots(NamedTuple):
 
     def _per_slot(self, values):
         """Values per coordinate, for every slot."""
-        sizes = [s.stop - s.start for s in self.coordinates]
-        return values[:, np.repeat(np.arange(len(sizes)), sizes)]
+        parts = [
+            jnp.broadcast_to(values[:, c : c + 1], (len(values), s.stop - s.start))
+            for c, s in enumerate(self.coordinates)
+        ]
+        return jnp.concatenate(parts, axis=1)

@@ -89,8 +89,8 @@ class Binomial(NamedTuple):
 
 def by_records(
     start: History,
+    early: History,
     first: int,
-    found: History,
     ends: Int32[Array, " budgets"],
     reused: Binomial,
     heldout: Binomial,
@@ -98,9 +98,17 @@ def by_records(
 ) -> History:
     """The same from records alone.
 
-    **Arguments:** `start`: the history after `first` candidates; `found`: the history before
-    budgets that end there or earlier (kept as it is).
+    **Arguments:** `early`: the history after each of the first candidates, at least `first` of
+    them, `(rows, candidates)`; from there on records are drawn.
     """
+    known = jnp.clip(ends, 0, first)[:, None]
+    found = History(
+        *(
+            jnp.where(known > 0, soon.T[jnp.maximum(known[:, 0] - 1, 0)], before[None, :])
+            for soon, before in zip(early, start, strict=True)
+        )
+    )
+    history = History(*(soon[:, first - 1] for soon in early))
     last = ends[-1].astype(jnp.float64)
     ends = ends.astype(jnp.float64)[:, None]
 
@@ -135,4 +143,4 @@ def by_records(
 
     at = jnp.full(start.gap.shape, float(first), dtype=jnp.float64)
     event = jnp.zeros((), dtype=jnp.uint32)
-    return lax.while_loop(going, one, (event, at, start, found))[-1]
+    return lax.while_loop(going, one, (event, at, history, found))[-1]

@@ -75,16 +75,16 @@ def reduced_shape(
     return Shape(
         coordinates=release.units,
         slots=tuple(bucket(int(n)) for n in most),
-        records=all(count_weights(rule, units) is not None for rule in rules),
+        records=all(count_weights(rule, units.count) is not None for rule in rules),
     )
 
 
-def count_weights(rule: Overall, units: Units) -> Float64[np.ndarray, " trials"] | None:
+def count_weights(rule: Overall, units: int) -> Float64[np.ndarray, " trials"] | None:
     """What a count is worth in every trial (or in all), or None where that differs by unit."""
     steps = rule.chain.steps
     if any(step.offsets is not None or step.ticks is not None for step in steps):
         return None
-    worth = rule(np.eye(units.count)[None])
+    worth = rule(np.eye(units)[None])
     even = np.allclose(worth, worth[:, :1], rtol=1e-12, atol=0.0)
     return worth[:, 0] if even else None
 
@@ -92,7 +92,7 @@ def count_weights(rule: Overall, units: Units) -> Float64[np.ndarray, " trials"]
 def make_rows(
     differing: Differing,
     shape: Shape,
-    units: Units,
+    units: int,
     reused: Overall,
     heldout: Overall,
     *,
@@ -107,7 +107,7 @@ def make_rows(
 ) -> ReducedRows:
     """The rows of some trials; call inside `jax.enable_x64(True)`.
 
-    **Arguments:** `reused`, `heldout`: overall scores (as numpy arrays); `sums_*`: counts of A plus
+    **Arguments:** `units`: how many; `reused`, `heldout`: overall scores (as numpy arrays); `sums_*`: counts of A plus
     those of B; `static`: released numerators of A less those of B; `best_*`, `gap`: history of the
     genuine models.
     """
