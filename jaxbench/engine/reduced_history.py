@@ -25,11 +25,19 @@ class History(NamedTuple):
 
 
 def extend(history: History, reused: Array, heldout: Array) -> History:
-    """The history after every candidate of a block, in order, `(rows, candidates)`."""
-    best_reused = jnp.maximum(history.best_reused[:, None], lax.cummax(reused, axis=1))
-    best_heldout = jnp.maximum(history.best_heldout[:, None], lax.cummax(heldout, axis=1))
-    gaps = lax.cummax(jnp.abs(best_reused - best_heldout), axis=1)
-    return History(best_reused, best_heldout, jnp.maximum(history.gap[:, None], gaps))
+    """The history after every candidate of a block, in order, `(candidates, rows)`.
+
+    **Arguments:** scores `(rows, candidates)`.
+    """
+
+    def step(history, scores):
+        best_reused = jnp.maximum(history.best_reused, scores[0])
+        best_heldout = jnp.maximum(history.best_heldout, scores[1])
+        gap = jnp.maximum(history.gap, jnp.abs(best_reused - best_heldout))
+        history = History(best_reused, best_heldout, gap)
+        return history, history
+
+    return lax.scan(step, history, (reused.T, heldout.T))[1]
 
 
 def by_blocks(
@@ -49,9 +57,9 @@ def by_blocks(
         place = jnp.clip(so_far - 1, 0, block - 1)
         here = (so_far > 0)[:, None]
         found = History(
-            *(jnp.where(here, new.T[place], old) for new, old in zip(extended, found, strict=True))
+            *(jnp.where(here, new[place], old) for new, old in zip(extended, found, strict=True))
         )
-        return History(*(new[:, -1] for new in extended)), found
+        return History(*(new[-1] for new in extended)), found
 
     count, rows = ends.shape[0], start.gap.shape[0]
     found = History(*(jnp.broadcast_to(x[None, :], (count, rows)) for x in start))
@@ -99,16 +107,16 @@ def by_records(
     """The same from records alone.
 
     **Arguments:** `early`: the history after each of the first candidates, at least `first` of
-    them, `(rows, candidates)`; from there on records are drawn.
+    them, `(candidates, rows)`; from there on records are drawn.
     """
     known = jnp.clip(ends, 0, first)[:, None]
     found = History(
         *(
-            jnp.where(known > 0, soon.T[jnp.maximum(known[:, 0] - 1, 0)], before[None, :])
+            jnp.where(known > 0, soon[jnp.maximum(known[:, 0] - 1, 0)], before[None, :])
             for soon, before in zip(early, start, strict=True)
         )
     )
-    history = History(*(soon[:, first - 1] for soon in early))
+    history = History(*(soon[first - 1] for soon in early))
     last = ends[-1].astype(jnp.float64)
     ends = ends.astype(jnp.float64)[:, None]
 

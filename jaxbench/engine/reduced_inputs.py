@@ -107,9 +107,9 @@ def make_rows(
 ) -> ReducedRows:
     """The rows of some trials; call inside `jax.enable_x64(True)`.
 
-    **Arguments:** `units`: how many; `reused`, `heldout`: overall scores (as numpy arrays); `sums_*`: counts of A plus
-    those of B; `static`: released numerators of A less those of B; `best_*`, `gap`: history of the
-    genuine models.
+    **Arguments:** `units`: how many; `reused`, `heldout`: overall scores (as numpy arrays);
+    `sums_*`: counts of A plus those of B; `static`: released numerators of A less those of B;
+    `best_*`, `gap`: history of the genuine models.
     """
     streams = (
         Stream.REDUCED_SIGN, Stream.REDUCED_TIE, Stream.REDUCED_NORMAL, Stream.REDUCED_RECORD

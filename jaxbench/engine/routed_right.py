@@ -69,7 +69,7 @@ def asymptotic_variance(m: int, candidates: int) -> float:
 
 @lru_cache(maxsize=4096)
 def kappa(candidates: int) -> float:
-    """kappa_K = K (1 - E sqrt(1 - rho^2)), rho the mean of K fair signs: 1 at K = 1, then to 1/2."""
+    """kappa_K = K (1 - E sqrt(1 - rho^2)), rho the mean of K fair signs: from 1 down to 1/2."""
     values, chances = sum_of_signs(candidates)
     squared = (values / candidates) ** 2
     # 1 - sqrt(1 - x) without cancellation.

@@ -131,7 +131,7 @@ def test_sampler_has_the_variance_of_six():
 
 @pytest.mark.parametrize("m", [3, 16, 33, 150])
 def test_long_votes_have_mean_and_variance_of_the_law(m):
-    """Beyond 63 candidates votes are bent normals; .0008 of the items is their bound in the mean."""
+    """Beyond 63 candidates votes are bent normals: at most .0008 of the items off in the mean."""
     budgets, trials = [64, 65, 80, 128, 200, 256, 512, 2048], 6000
     q = sampled(m, budgets, trials)
     for k, found in zip(budgets, q, strict=True):
