@@ -81,7 +81,10 @@ def test_keys_are_threefry_of_seed_then_stream_then_trial():
 
 def test_streams_have_their_numbers():
     # Every simulation ever saved depends on them.
-    assert {stream.name: int(stream) for stream in Stream} == {"SPLIT": 0, "ROUTER": 1, "TIE": 2}
+    assert {stream.name: int(stream) for stream in Stream} == {
+        "SPLIT": 0, "ROUTER": 1, "TIE": 2,
+        "REDUCED_SIGN": 3, "REDUCED_TIE": 4, "REDUCED_NORMAL": 5, "REDUCED_RECORD": 6,
+    }  # fmt: skip
 
 
 def test_words_of_trials():
