@@ -29,12 +29,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Bool, Float64, Int32, UInt32
+from jaxtyping import Array, Bool, Float64, Int32, Int64, UInt32
 
 from jaxbench.attacker import FreshBank, decoder
 from jaxbench.benchmark.scoring import Overall
 from jaxbench.counters import words
-from jaxbench.engine.kernel import Outcomes
 from jaxbench.engine.reduced_history import Binomial, History, by_blocks, by_records, extend
 from jaxbench.leaderboard import evaluate
 
@@ -82,6 +81,16 @@ class ReducedRows(eqx.Module):
     tails_heldout: Float64[Array, "rows values_heldout"]
 
 
+class Outcomes(NamedTuple):
+    """What a call returns, budgets first; as `kernel.Outcomes`, of one condition."""
+
+    reused: Int64[Array, "budgets rows units"]
+    heldout: Int64[Array, "budgets rows units"]
+    best_reused: Float64[Array, "budgets rows"]
+    best_heldout: Float64[Array, "budgets rows"]
+    gap: Float64[Array, "budgets rows"]
+
+
 class Shape(NamedTuple):
     """What a program is compiled for.
 
@@ -103,7 +112,7 @@ def reduced_rows(
     *,
     shape: Shape,
 ) -> Outcomes:
-    """Attack every row under every budget; the twin of `kernel.attack_rows`.
+    """Attack every row under every budget and one condition; the twin of `kernel.attack_rows`.
 
     **Arguments:** `budgets`: rising submission counts k; k = 1 is the static router. `reused`,
     `heldout`: the overall score on either side.
@@ -116,13 +125,12 @@ def reduced_rows(
     bank = FreshBank(rows.sign_keys, rows.tie_keys, slots.counters)
 
     def signs_of(index):
-        return bank.block(index, BLOCK, jnp.dtype(jnp.float32))
+        return bank.block(index, BLOCK, jnp.dtype(jnp.float32), slice(None))
 
     def contrasts(side, signs, together=False):
         spans = [slice(None)] if together else slots.units
-        return [
-            evaluate.candidate_contrasts(side[:, s].astype(jnp.float32), signs[:, s]) for s in spans
-        ]
+        counted = side.astype(jnp.float32)[:, None, :]
+        return [evaluate.candidate_contrasts(counted[:, :, s], signs[:, :, s])[:, 0] for s in spans]
 
     def scores(index):
         signs = signs_of(index)
@@ -161,7 +169,7 @@ def reduced_rows(
     early = jnp.concatenate(
         [
             jnp.einsum(
-                "kc,rc,rsc->krs", cast.astype(jnp.float32), w, signs[:, span],
+                "kc,rc,rcs->krs", cast.astype(jnp.float32), w, signs[:, :, span],
                 precision=lax.Precision.HIGHEST,
             )
             for w, span in zip(weights, slots.coordinates, strict=True)
@@ -184,12 +192,12 @@ def reduced_rows(
         fixed = (last > EXACT) & ((last & (last + 1)) == 0)
         return cast, jnp.where(fixed, last, at), jnp.where(fixed, cast, votes)
 
-    ties, sign = bank.ties_to_a(), slots.per_unit(jnp.sign(rows.static))
+    ties, sign = bank.ties_to_a()[:, None, :], slots.per_unit(jnp.sign(rows.static))
 
     def one(carry, budget):
         last, soon = budget
         cast, at, votes = votes_of(last, soon, *carry)
-        right = decoder.route(cast, ties)
+        right = decoder.route(cast[:, None, :], ties)[:, 0]
         # Budget 1 has no votes: every coordinate goes to the publicly better endpoint.
         settled = (last == 0) & (sign != 0)
         found = [
@@ -203,7 +211,7 @@ def reduced_rows(
     fixed = jnp.full((), EXACT, dtype=ends.dtype)
     carry = fixed, early[-1].astype(jnp.float64)
     public, private = lax.scan(one, carry, (ends, early[:-1]))[1]
-    return Outcomes(public, private, *past, routes=None)
+    return Outcomes(public, private, *past)
 
 
 def _binomial(tails, differing, sums, step, weight) -> Binomial:

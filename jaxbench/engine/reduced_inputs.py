@@ -1,4 +1,4 @@
-"""What the reduced simulator is fed: its range, and a benchmark's trials as numbers."""
+"""What the reduced simulator is fed: a benchmark's trials as numbers."""
 
 from typing import NamedTuple
 
@@ -6,19 +6,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Float64, Int
 
-from jaxbench.benchmark import Benchmark
 from jaxbench.benchmark.scoring import Overall
 from jaxbench.benchmark.units import Units
 from jaxbench.counters import Stream, trial_keys
 from jaxbench.engine.reduced import ReducedRows, Shape
 from jaxbench.engine.routed_right import sum_of_signs
-from jaxbench.errors import BadRequest
-from jaxbench.leaderboard import Release
-from jaxbench.shapes import bucket
-
-# Votes of a block of candidates stay exact in float32 (64 x items < 2^24), and items fit counters.
-MOST_IN_COORDINATE = 2**18
-USE_FULL = "use simulator=full"
 
 
 class Differing(NamedTuple):
@@ -40,43 +32,27 @@ def count_differing(
     a: Int[np.ndarray, " trials"],
     b: Int[np.ndarray, " trials"],
     reused: Bool[np.ndarray, "trials items"],
+    heldout: Bool[np.ndarray, "trials items"],
     units: Units,
 ) -> Differing:
-    """Count the items on which the endpoints of every trial differ, per unit and side."""
+    """Count the items on which the endpoints of every trial differ, per unit and side.
+
+    An item may stand on neither side.
+    """
     differences = counts[a] - counts[b]
     apart = differences != 0
     shape = len(a), units.count
-    public, total, lead, both = (np.zeros(shape, dtype=np.int64) for _ in range(4))
+    public, private, lead, behind = (np.zeros(shape, dtype=np.int64) for _ in range(4))
     for unit in range(units.count):
         members = np.flatnonzero(units.of_item == unit)
-        here, known = differences[:, members], reused[:, members]
-        public[:, unit] = (apart[:, members] & known).sum(axis=1)
-        total[:, unit] = apart[:, members].sum(axis=1)
+        here, differ = differences[:, members], apart[:, members]
+        known, hidden = reused[:, members], heldout[:, members]
+        public[:, unit] = (differ & known).sum(axis=1)
+        private[:, unit] = (differ & hidden).sum(axis=1)
         lead[:, unit] = np.where(known, here, 0).sum(axis=1)
-        both[:, unit] = here.sum(axis=1)
-    return Differing(
-        public, total - public, lead, both - lead, np.maximum(np.abs(differences).max(axis=1), 1)
-    )
-
-
-def reduced_shape(
-    counts: Int[np.ndarray, "models items"],
-    pairs: Int[np.ndarray, "pairs 2"],
-    units: Units,
-    release: Release,
-    *rules: Overall,
-) -> Shape:
-    """The shape that holds every split of every pair, padded to buckets.
-
-    **Arguments:** `rules`: the overall score on the reused and the held-out side.
-    """
-    apart = counts[pairs[:, 0]] != counts[pairs[:, 1]]
-    most = [apart[:, units.of_item == u].sum(axis=1).max(initial=0) for u in range(units.count)]
-    return Shape(
-        coordinates=release.units,
-        slots=tuple(bucket(int(n)) for n in most),
-        records=all(count_weights(rule, units.count) is not None for rule in rules),
-    )
+        behind[:, unit] = np.where(hidden, here, 0).sum(axis=1)
+    step = np.maximum(np.abs(differences).max(axis=1), 1)
+    return Differing(public, private, lead, behind, step)
 
 
 def count_weights(rule: Overall, units: int) -> Float64[np.ndarray, " trials"] | None:
@@ -141,77 +117,3 @@ def binomial_tails(
             tail[first : first + len(signs)] = np.cumsum(chances[::-1])[::-1]
             tail[: first + 1] = 1.0
     return tails[of_row]
-
-
-def check_reduced(
-    benchmark: Benchmark,
-    pairs: Int[np.ndarray, "pairs 2"],
-    units: Units,
-    release: Release,
-    *,
-    interface: str,
-    routers: str,
-) -> None:
-    """Refuse what the reduced simulator has no law for, before anything is compiled.
-
-    **Arguments:** `pairs`: every pair of endpoints that some trial has (models by number);
-    `release`: what `interface` releases (of any trial).
-
-    **Errors:** `BadRequest` that says what is outside the range.
-    """
-    if routers != "prng":
-        raise BadRequest(
-            f"simulator=reduced with routers={routers}: it draws routers afresh in every trial; "
-            f"use routers=prng, or {USE_FULL}"
-        )
-    if not release.linear:
-        raise BadRequest(
-            f"simulator=reduced with interface={interface}: it needs released numbers that are "
-            "exact sums over items (precision=exact; no clipping at chance within one number); "
-            f"{USE_FULL}"
-        )
-    basis = release.chain(np.eye(units.count)[None])
-    for a, b in pairs:
-        apart = np.abs(benchmark.counts[a] - benchmark.counts[b])
-        _check_pair(benchmark, (int(a), int(b)), apart, units, release, basis, interface)
-
-
-def _check_pair(benchmark, pair, apart, units, release, basis, interface) -> None:
-    models = " and ".join(benchmark.models[m] for m in pair)
-    active = np.flatnonzero(apart)
-    if not len(active):
-        return
-    uneven = active[apart[active] != apart[active[0]]]
-    if len(uneven):
-        one, other = benchmark.items[active[0]], benchmark.items[uneven[0]]
-        of = benchmark.denominator
-        raise BadRequest(
-            f"simulator=reduced needs scores of 0 and 1: {models} differ by "
-            f"{apart[active[0]] / of:g} on item {one!r} and by {apart[uneven[0]] / of:g} on "
-            f"{other!r}; {USE_FULL}"
-        )
-    prompts, first, times = np.unique(
-        benchmark.prompt_index[active], return_index=True, return_counts=True
-    )
-    if len(prompts) < len(active):
-        item = benchmark.items[active[first[np.argmax(times)]]]
-        raise BadRequest(
-            f"simulator=reduced needs a prompt of its own for every item: the prompt of item "
-            f"{item!r} stands on {times.max()} items on which {models} differ; {USE_FULL}"
-        )
-    unit = units.of_item[active]
-    for c, members in enumerate(release.units):
-        held = [u for u in members if (unit == u).any()]
-        weights = basis[:, held, c]
-        if (weights != weights[:, :1]).any() or (weights == 0).any():
-            names = sorted({benchmark.tasks[benchmark.task_index[active[unit == u][0]]]
-                            for u in held})  # fmt: skip
-            raise BadRequest(
-                f"simulator=reduced with interface={interface}: one released number weighs the "
-                f"items of {', '.join(names)} differently; use interface=task, or {USE_FULL}"
-            )
-        if np.isin(unit, members).sum() > MOST_IN_COORDINATE:
-            raise BadRequest(
-                f"simulator=reduced: {models} differ on more than {MOST_IN_COORDINATE:,} items of "
-                f"one released number; {USE_FULL}"
-            )

@@ -20,6 +20,7 @@ from jaxbench.engine.evaluator import Condition
 from jaxbench.engine.frame import Frame
 from jaxbench.engine.layout import Layout
 from jaxbench.engine.programs import Programs
+from jaxbench.engine.reduced_run import ARITHMETIC, ReducedRunner
 from jaxbench.shapes import bucket
 
 
@@ -82,6 +83,9 @@ class Runner:
     _most_rows: dict[object, int] = field(default_factory=dict)
     _frames: dict[object, Frame] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self._reduced = ReducedRunner(self.call_bytes, self.programs)
+
     def run(self, work: Iterable[Work]) -> Iterator[ChunkOutcome]:
         """The outcomes of every condition and bank, piece of work by piece of work.
 
@@ -91,6 +95,12 @@ class Runner:
         key: object = None
         for piece in work:
             chunk = piece.cell.chunk(piece.trials)
+            if piece.cell.reduced:
+                if pending:
+                    yield from self._flush(pending, key)
+                    pending = []
+                yield from self._run_reduced(piece, chunk)
+                continue
             structure = _structure(chunk)
             if pending and (structure != key or not chunk.cell.fresh):
                 yield from self._flush(pending, key)
@@ -110,6 +120,20 @@ class Runner:
         shape = shape_of(chunk.cell, self._frames[key].slots, len(chunk.views))
         together = shape.rows_per_call(rows, jax.default_backend(), self.call_bytes)
         return min(together, self._most_rows.get(key, together))
+
+    def _run_reduced(self, piece: Work, chunk: Chunk) -> Iterator[ChunkOutcome]:
+        """The same for `simulator=reduced`, which takes one condition at a time."""
+        every = self._reduced.conditions(chunk, shape_of(chunk.cell, 0, len(chunk.views)))
+        # Conditions of one view have the same history.
+        views = [every[chunk.view_of.index(view)] for view in range(len(chunk.views))]
+        found = Found(
+            np.stack([one.counts_reused for one in every], axis=2),
+            np.stack([one.counts_heldout for one in every], axis=2),
+            np.stack([one.best_reused for one in views], axis=2),
+            np.stack([one.best_heldout for one in views], axis=2),
+            np.stack([one.gap for one in views], axis=2),
+        )
+        yield from _outcomes(piece, chunk, 0, ARITHMETIC, found)
 
     def _frame(self, chunk: Chunk, key: object) -> Frame:
         cell = chunk.cell
@@ -181,6 +205,7 @@ def shape_of(cell: Cell, slots: int, views: int) -> plan.Shape:
         models=len(evaluator.benchmark.models),
         block=cell.block,
         fresh=cell.fresh,
+        reduced=cell.reduced,
     )
 
 

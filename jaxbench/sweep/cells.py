@@ -116,6 +116,7 @@ class CellPlan:
             models=models,
             block=block(jax.default_backend(), fresh=fresh),
             fresh=fresh,
+            reduced=request.simulator == "reduced",
         )
 
     def table_rows(self) -> int:
