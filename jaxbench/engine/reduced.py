@@ -179,18 +179,17 @@ def reduced_rows(
 
     def votes_of(last, early, at, votes):
         """Votes of `last` candidates, and the last fixed end up to there with its votes."""
-        at, votes = lax.while_loop(
-            lambda state: 2 * state[0] + 1 < last,
-            lambda state: (2 * state[0] + 1, slots.later(state[1], state[0], 2 * state[0] + 1)),
-            (at, votes),
-        )
-        cast = lax.cond(
-            last <= EXACT,
-            lambda: early.astype(jnp.float64),
-            lambda: slots.later(votes, at, last),
-        )
-        fixed = (last > EXACT) & ((last & (last + 1)) == 0)
-        return cast, jnp.where(fixed, last, at), jnp.where(fixed, cast, votes)
+
+        def stretch(state):
+            _, at, votes, _ = state
+            end = jnp.minimum(2 * at + 1, last)
+            cast, fixed = slots.later(votes, at, end), end == 2 * at + 1
+            return end, jnp.where(fixed, end, at), jnp.where(fixed, cast, votes), cast
+
+        # One stretch in the program, for fixed ends and for `last`: it is most of what compiles.
+        start = (at, at, votes, early.astype(jnp.float64))
+        _, at, votes, cast = lax.while_loop(lambda state: state[0] < last, stretch, start)
+        return cast, at, votes
 
     ties, sign = bank.ties_to_a()[:, None, :], slots.per_unit(jnp.sign(rows.static))
 
@@ -265,8 +264,12 @@ class _Slots(NamedTuple):
         """Votes with what candidates `at` to `last - 1` add to them."""
         m = jnp.maximum(self.items, 2.0)
         number = (last - at).astype(jnp.float64)
-        counters = np.arange(len(self.members), dtype=np.uint32) + np.uint32(UPPER)
-        z = self._normals(jnp.asarray(counters)[None, :], last)
+        count, rows = len(self.members), len(self.items)
+        counters = np.arange(count, dtype=np.uint32) + np.uint32(UPPER)
+        counters = jnp.broadcast_to(jnp.asarray(counters)[None, :], (rows, count))
+        # Both kinds at once: to compile threefry takes longer than to run it.
+        both = self._normals(jnp.concatenate([counters, self.counters], axis=1), last)
+        z, normals = both[:, :count], both[:, count:]
         # Moments of W, a sum of m fair signs; V = sum W^2 has mean n m and variance 2 n m (m - 1).
         ninth = 2.0 / (9.0 * number) * (1.0 - 1.0 / m)
         second = number * m * jnp.maximum(1.0 - ninth + z * jnp.sqrt(ninth), 0.0) ** 3
@@ -277,7 +280,6 @@ class _Slots(NamedTuple):
         # Short stretches are bent no further than the expansion holds; exact votes swamp them.
         skew = jnp.clip((2.0 * sixth / m**3 - 2.0 * fourth / m) / scale**3, -0.5, 0.5)
         excess = jnp.clip((8.0 * sixth / m**2 - 2.0 * fourth) / scale**4, -0.5, 0.5)
-        normals = self._normals(self.counters, last)
         z = self._centred(normals) * self._per_slot(jnp.sqrt(m / (m - 1.0)))
         # z + skew (z^2 - 1) / 6 + excess (z^3 - 3 z) / 24 - skew^2 (2 z^3 - 5 z) / 36 and centred.
         linear = 1.0 - excess / 8.0 + skew**2 * (5.0 / 36.0)

@@ -125,10 +125,9 @@ def by_records(
 
     def one(state):
         event, at, history, found = state
-        pairs = [words(keys, event[None], jnp.full((1,), n, dtype=jnp.uint32)) for n in (0, 1)]
-        wait, which, one, two = (
-            (word.astype(jnp.float64) + 0.5) * 2.0**-32 for pair in pairs for word in pair
-        )
+        number = jnp.arange(2, dtype=jnp.uint32)[:, None]
+        pair = words(keys[None, :, :], event[None, None], number)
+        (wait, one), (which, two) = ((w.astype(jnp.float64) + 0.5) * 2.0**-32 for w in pair)
         need = reused.needed(history.best_reused), heldout.needed(history.best_heldout)
         p, q = reused.chance(need[0]), heldout.chance(need[1])
         either = p + q - p * q
