@@ -13,6 +13,8 @@ from jaxbench.engine.programs import Program, Programs
 from jaxbench.engine.reduced_run import draws_records, numbers_of
 from jaxbench.engine.run import chunked, shape_of
 from jaxbench.errors import BadRequest
+from jaxbench.options.study import read_study
+from jaxbench.sweep import plan_cells
 from reducing import Run, bare_outcomes, evaluator, logistic, run
 
 # Two in a billion per comparison: about a millionth over the few hundred made here.
@@ -305,6 +307,28 @@ def test_published_routers_are_refused_in_the_users_terms():
         jaxbench.attack(scores(RIGHT, TASKS), preset="published", simulator="reduced")
     with pytest.raises(BadRequest, match="simulator 'quick'; known: full, reduced"):
         jaxbench.attack(scores(RIGHT, TASKS), simulator="quick")
+
+
+STUDY = """
+options: {preset: simulation, trials: 5, budgets: [1, 2], resamples: 2}
+vary: {simulator: [full, reduced], world.seed: [0, 1]}
+sizes: {smoke: {}, full: {}}
+"""
+
+
+def test_sweeps_tell_simulators_apart(tmp_path):
+    study = tmp_path / "study.yaml"
+
+    def plan(world: str):
+        study.write_text(f"summary: x\n{STUDY}".replace("trials: 5", f"world: {world}, trials: 5"))
+        return plan_cells(read_study(str(study), "smoke", {}, list), lambda _: ours())
+
+    cells = plan("{models: 4, items: 30, tasks: 1}").cells
+    assert len({cell.key for cell in cells}) == 4
+    assert [cell.shape().reduced for cell in cells].count(True) == 2
+    # A world is refused before it is drawn.
+    with pytest.raises(BadRequest, match=r"multiples of 1/3.*condition simulator=reduced"):
+        plan("{models: 4, items: 30, tasks: 1, repeats: 3}")
 
 
 def test_counts_of_differing_items():
