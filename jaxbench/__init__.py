@@ -19,24 +19,32 @@ if TYPE_CHECKING:
     from jaxbench.jobs.attack import AttackResult as AttackResult
     from jaxbench.jobs.attack import attack as attack
     from jaxbench.jobs.describe import describe as describe
+    from jaxbench.jobs.sweep import SweepResult as SweepResult
+    from jaxbench.jobs.sweep import sweep as sweep
     from jaxbench.sources import load as load
     from jaxbench.sources import read as read
     from jaxbench.sources import write as write
+    from jaxbench.synthetic import World as World
+    from jaxbench.synthetic import world as world
 
 _HOMES = {
     "AttackResult": "jaxbench.jobs.attack",
     "BadRequest": "jaxbench.errors",
     "Benchmark": "jaxbench.benchmark",
     "Card": "jaxbench.card",
+    "SweepResult": "jaxbench.jobs.sweep",
+    "World": "jaxbench.synthetic",
     "attack": "jaxbench.jobs.attack",
     "describe": "jaxbench.jobs.describe",
     "load": "jaxbench.sources",
     "read": "jaxbench.sources",
+    "sweep": "jaxbench.jobs.sweep",
+    "world": "jaxbench.synthetic",
     "write": "jaxbench.sources",
 }
 __all__ = [
-    "AttackResult", "BadRequest", "Benchmark", "Card", "__version__", "attack", "describe", "load",
-    "read", "write",
+    "AttackResult", "BadRequest", "Benchmark", "Card", "SweepResult", "World", "__version__",
+    "attack", "describe", "load", "read", "sweep", "world", "write",
 ]  # fmt: skip
 
 

@@ -1,9 +1,10 @@
 """The simulation's splits, routers and tie signs by hand: loops over the documented counters.
 
-A word is threefry under a key made of seed, then stream (0 splits, 1 routers, 2 ties), then trial,
-at the counters (prompt number, block of 64 candidates). A prompt's number is its place among the
-sorted prompt hashes; candidate j has bit j % 32 of the first word of its block, or of the second
-from j % 64 = 32 on; a tie sign is the lowest bit of the first word. Nothing here knows the engine.
+A word is threefry under a key made of seed, then stream (0 splits, 1 routers, 2 ties, 3 subsets of
+the reused items), then trial, at the counters (prompt number, block of 64 candidates). A prompt's
+number is its place among the sorted prompt hashes; candidate j has bit j % 32 of the first word of
+its block, or of the second from j % 64 = 32 on; a tie sign is the lowest bit of the first word.
+Nothing here knows the engine.
 """
 
 from collections import Counter
@@ -14,9 +15,10 @@ import numpy as np
 from jax.extend.random import threefry_2x32
 
 from oracle.attack import OracleBenchmark, OracleRefusal
+from oracle.nested import reused_subset
 from oracle.split import fill, task_names
 
-SPLIT, ROUTER, TIE = 0, 1, 2
+SPLIT, ROUTER, TIE, SUBSET = 0, 1, 2, 3
 Pair = tuple[int, int]
 
 
@@ -40,13 +42,25 @@ def numbered(bench: OracleBenchmark) -> dict[str, int]:
     return {prompt: number for number, prompt in enumerate(prompts)}
 
 
+def prompt_words(bench: OracleBenchmark, seed: int, stream: int, trial: int) -> dict[str, int]:
+    """The 64-bit word of every prompt: what groups of equal prompts are ordered by."""
+    numbers = numbered(bench)
+    drawn = draw(trial_key(seed, stream, trial), [(n, 0) for n in numbers.values()])
+    return {h: high << 32 | low for h, (high, low) in zip(numbers, drawn, strict=True)}
+
+
+def kept(
+    bench: OracleBenchmark, reused: list[bool], seed: int, trial: int, size: int
+) -> list[bool]:
+    """True where an item is among the `size` reused ones that are kept."""
+    return reused_subset(bench, reused, size, prompt_words(bench, seed, SUBSET, trial))
+
+
 def split(
     bench: OracleBenchmark, seed: int, trial: int, fraction: Fraction = Fraction(2, 3)
 ) -> list[bool]:
     """True where an item is reused: the fill rule, groups in the order of their 64-bit words."""
-    numbers = numbered(bench)
-    drawn = draw(trial_key(seed, SPLIT, trial), [(n, 0) for n in numbers.values()])
-    word = {h: high << 32 | low for h, (high, low) in zip(numbers, drawn, strict=True)}
+    word = prompt_words(bench, seed, SPLIT, trial)
     heldout: set[str] = set()
     for task in task_names(bench):
         sizes = Counter(item.prompt_hash for item in bench.items if item.task == task)

@@ -282,16 +282,16 @@ if moment == "importing":
 
     sys.meta_path.insert(0, Finder())
 elif moment == "computing":
-    import rich.progress
-    original = rich.progress.Progress.update
+    import jaxbench.jobs.progress
+    original = jaxbench.jobs.progress.SilentReport.advance
 
-    def update(*values, **named):
+    def advance(*values, **named):
         gc.callbacks.append(lambda *_: strike())
         gc.collect()
         gc.callbacks.pop()
         return original(*values, **named)
 
-    rich.progress.Progress.update = update
+    jaxbench.jobs.progress.SilentReport.advance = advance
 else:
     import pandas
     before(pandas.DataFrame, "to_csv")

@@ -1,6 +1,7 @@
 """The engine: plans, runs and times the kernel."""
 
 from jaxbench.engine.cell import Cell as Cell
+from jaxbench.engine.digest import events_digest as events_digest
 from jaxbench.engine.evaluator import MOST_UNITS as MOST_UNITS
 from jaxbench.engine.evaluator import Condition as Condition
 from jaxbench.engine.evaluator import Evaluator as Evaluator

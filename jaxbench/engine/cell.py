@@ -177,9 +177,15 @@ class Chunk:
         per_slot = layout.gather(
             np.broadcast_to(prompts, (len(here), len(prompts))), self.layout_of_trial[here]
         )
+        keys, ties = self._keys
+        return {"keys": keys[here], "tie_keys": ties[here], "prompts": per_slot}
+
+    @cached_property
+    def _keys(self) -> tuple[np.ndarray, np.ndarray]:
+        """Keys of routers and of ties for every trial: of whole chunks, which have few lengths."""
         seed = self.cell.evaluator.request.seed
-        keys, ties = trial_keys(seed, (Stream.ROUTER, Stream.TIE), self.trials[here])
-        return {"keys": np.asarray(keys), "tie_keys": np.asarray(ties), "prompts": per_slot}
+        keys, ties = trial_keys(seed, (Stream.ROUTER, Stream.TIE), self.trials)
+        return np.asarray(keys), np.asarray(ties)
 
 
 class Cell:

@@ -5,7 +5,7 @@ are handed `PublicProfiles` made of released numbers.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
@@ -68,7 +68,8 @@ class Evaluator:
     **Arguments:** `requests`: one, or several that differ in what is released, in endpoint rules,
     precision or reused items, and so share trials and routers.
 
-    **Errors:** `BadRequest` where the benchmark cannot be split, scored or released as asked.
+    **Errors:** `BadRequest` where the benchmark cannot be split, scored or released as asked;
+    `ValueError` where requests differ in anything else.
     """
 
     def __init__(self, benchmark: Benchmark, *requests: AttackRequest):
@@ -79,6 +80,7 @@ class Evaluator:
             )
         check_prompts(benchmark.prompt_hashes, benchmark.item_tasks, benchmark.items)
         self.request = requests[0]
+        _check_shared(requests)
         self.benchmark = pool_small_tasks(benchmark, self.request.min_task_items)
         self.plan = split.SplitPlan(self.benchmark, self.request.holdout_fraction)
         # The static router is always computed: other budgets are compared with it.
@@ -253,6 +255,14 @@ class Evaluator:
     def _task_scores(self, tally: Tally, condition: Condition) -> Chain:
         """Native task scores on the reused side."""
         return leaderboard.task_scores(self.units, tally.counted, _ticks(condition))
+
+
+def _check_shared(requests: Sequence[AttackRequest]) -> None:
+    """All are served by the first one's trials, routers and scores: they have to be the same."""
+    for field in fields(AttackRequest):
+        found = {getattr(request, field.name) for request in requests}
+        if field.name not in VARIED and len(found) > 1:
+            raise ValueError(f"requests of one evaluator differ in {field.name}: {found}")
 
 
 def _ticks(condition: Condition) -> int | None:

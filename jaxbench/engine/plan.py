@@ -103,6 +103,7 @@ class Shape:
     models: int
     block: int
     fresh: bool
+    backend: str
     reduced: bool = False
 
     @property
@@ -132,12 +133,17 @@ class Shape:
         boards = 8 * self.models * (4 * self.units * self.views + 3 * self.budgets)
         return sides + boards + 400 * self.budgets * self.conditions
 
-    def rows_per_call(self, trials: int, backend: str, most_bytes: int | None = None) -> int:
-        """How many trials one kernel call takes, so that its arrays stay within its memory."""
-        call = CALL_BYTES.get(backend, CALL_BYTES["cpu"])["fresh" if self.fresh else "shared"]
+    def most_rows(self, most_bytes: int | None = None) -> int:
+        """Trials of a kernel call whose arrays stay within its memory (`most_bytes` at most)."""
+        by_backend = CALL_BYTES.get(self.backend, CALL_BYTES["cpu"])
+        call = by_backend["fresh" if self.fresh else "shared"]
         if most_bytes is not None:
             call = min(call, most_bytes)
-        return even_parts(trials, call // self.row_bytes)
+        return max(1, call // self.row_bytes)
+
+    def rows_per_call(self, trials: int, most_bytes: int | None = None) -> int:
+        """How many of `trials` one kernel call takes: the fewest equal calls that fit."""
+        return even_parts(trials, self.most_rows(most_bytes))
 
     def trials_per_chunk(self, trials: int, most_bytes: int | None = None) -> int:
         """How many trials are split, tallied and tabled at a time."""

@@ -95,9 +95,9 @@ class ReducedRunner:
         shape: reduced.Shape, sizes: plan.Shape, key: object,
     ) -> int:  # fmt: skip
         """Rows of a call whose program keeps to `call_bytes`."""
-        number, backend = len(chunk.trials), jax.default_backend()
+        number = len(chunk.trials)
         while True:
-            together = sizes.rows_per_call(number, backend, self.call_bytes)
+            together = sizes.rows_per_call(number, self.call_bytes)
             together = min(together, self._most_rows.get(key, together))
             if self.programs is None:
                 return together

@@ -23,6 +23,9 @@ from jaxbench.engine.programs import Programs
 from jaxbench.engine.reduced_run import ARITHMETIC, ReducedRunner
 from jaxbench.shapes import bucket
 
+# How many times its rows a call may be filled up to, in place of compiling another program.
+SPARE = 4
+
 
 @dataclass(frozen=True)
 class ChunkOutcome:
@@ -73,14 +76,17 @@ class Found(NamedTuple):
 class Runner:
     """Runs work of many cells; keeps what their programs are made for.
 
-    `call_bytes` bounds the memory of a kernel call (None: what is fastest): the first guess is from
-    the shapes, and a program that turns out to need more is asked for with fewer rows. `programs`
-    compiles ahead of calls, where that bound or a record of compiles is wanted.
+    `call_bytes` bounds the memory of a kernel call, `host_bytes` that of the chunks that wait for
+    one (None: what is fastest). The first guess is from the shapes; a program that turns out to
+    need more is asked for with fewer rows. `programs` compiles ahead of calls, where that bound or
+    a record of compiles is wanted.
     """
 
     call_bytes: int | None = None
+    host_bytes: int | None = None
     programs: Programs | None = None
     _most_rows: dict[object, int] = field(default_factory=dict)
+    _rows: dict[object, int] = field(default_factory=dict)
     _frames: dict[object, Frame] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -89,37 +95,40 @@ class Runner:
     def run(self, work: Iterable[Work]) -> Iterator[ChunkOutcome]:
         """The outcomes of every condition and bank, piece of work by piece of work.
 
-        Neighbouring pieces of one structure share kernel calls.
+        Neighbouring pieces share kernel calls where their programs and budgets are the same and
+        they have fresh routers, for as long as one call and one chunk could hold them all.
         """
         pending: list[tuple[Work, Chunk]] = []
-        key: object = None
+        rows, before = 0, None
         for piece in work:
             chunk = piece.cell.chunk(piece.trials)
             if piece.cell.reduced:
                 if pending:
-                    yield from self._flush(pending, key)
-                    pending = []
+                    yield from self._flush(pending)
+                    pending, rows = [], 0
                 yield from self._run_reduced(piece, chunk)
                 continue
-            structure = _structure(chunk)
-            if pending and (structure != key or not chunk.cell.fresh):
-                yield from self._flush(pending, key)
-                pending = []
-            key = structure
-            self._frame(chunk, key)
+            key, joint = _structure(chunk), _joint(chunk)
+            alike = (key, joint) == before
+            if pending and not (alike and self._room(chunk, key, rows + len(chunk.trials))):
+                yield from self._flush(pending)
+                pending, rows = [], 0
+            self._grow(chunk, key)
             pending.append((piece, chunk))
-            rows = sum(len(c.trials) for _, c in pending)
-            if rows >= self.rows_per_call(chunk, key, rows):
-                yield from self._flush(pending, key)
-                pending = []
+            rows, before = rows + len(chunk.trials), (key, joint)
+            if not self._room(chunk, key, rows + 1):
+                yield from self._flush(pending)
+                pending, rows = [], 0
         if pending:
-            yield from self._flush(pending, key)
+            yield from self._flush(pending)
 
     def rows_per_call(self, chunk: Chunk, key: object, rows: int) -> int:
         """Trials of one kernel call, of `rows` that are to run."""
-        shape = shape_of(chunk.cell, self._frames[key].slots, len(chunk.views))
-        together = shape.rows_per_call(rows, jax.default_backend(), self.call_bytes)
-        return min(together, self._most_rows.get(key, together))
+        together = self._shape(chunk, key).rows_per_call(rows, self.call_bytes)
+        together = min(together, self._most_rows.get(key, together))
+        # A few rows more are cheaper than a program of their own.
+        before = self._rows.get(key, 0)
+        return before if together <= before <= SPARE * together else together
 
     def _run_reduced(self, piece: Work, chunk: Chunk) -> Iterator[ChunkOutcome]:
         """The same for `simulator=reduced`, which takes one condition at a time."""
@@ -135,7 +144,20 @@ class Runner:
         )
         yield from _outcomes(piece, chunk, 0, ARITHMETIC, found)
 
-    def _frame(self, chunk: Chunk, key: object) -> Frame:
+    def _shape(self, chunk: Chunk, key: object) -> plan.Shape:
+        return shape_of(chunk.cell, self._frames[key].slots, len(chunk.views))
+
+    def _room(self, chunk: Chunk, key: object, rows: int) -> bool:
+        """Whether so many rows like those of a chunk, from several cells, make one call."""
+        if not chunk.cell.fresh:
+            # Banks are of one cell and of one chunk's items.
+            return False
+        shape = self._shape(chunk, key)
+        most = min(shape.most_rows(self.call_bytes), self._most_rows.get(key, rows))
+        return rows <= most and shape.trials_per_chunk(rows, self.host_bytes) >= rows
+
+    def _grow(self, chunk: Chunk, key: object) -> None:
+        """Make room for a chunk in the frame of its structure."""
         cell = chunk.cell
         if key not in self._frames:
             candidates = cell.evaluator.budgets[-1] - 1
@@ -143,9 +165,9 @@ class Runner:
         active, units = chunk.active, cell.evaluator.units
         needed = [active[:, units.of_item == u].sum(axis=1).max() for u in range(units.count)]
         self._frames[key].grow(np.array(needed), chunk.largest_contrasts())
-        return self._frames[key]
 
-    def _flush(self, pending: list[tuple[Work, Chunk]], key: object) -> Iterator[ChunkOutcome]:
+    def _flush(self, pending: list[tuple[Work, Chunk]]) -> Iterator[ChunkOutcome]:
+        key = _structure(pending[0][1])
         frame = self._frames[key]
         chunks = [chunk for _, chunk in pending]
         layouts = [chunk.layout(frame) for chunk in chunks]
@@ -154,7 +176,7 @@ class Runner:
         banks = 1 if cell.fresh else cell.evaluator.request.banks
         for bank in range(banks):
             shared = None if cell.fresh else cell.banks.bank(layouts[0], bank)
-            together = self._fitting(chunks, layouts, key, shared)
+            together = self._rows[key] = self._fitting(chunks, layouts, key, shared)
             calls = [
                 _call(_pieces(chunks, layouts, first, together), frame, shared)
                 for first in range(0, rows, together)
@@ -190,6 +212,7 @@ class Runner:
             if together <= bucket(1):
                 return together
             self._most_rows[key] = max(bucket(1), bucket(together // 2))
+            self._rows.pop(key, None)
 
 
 def shape_of(cell: Cell, slots: int, views: int) -> plan.Shape:
@@ -205,6 +228,7 @@ def shape_of(cell: Cell, slots: int, views: int) -> plan.Shape:
         models=len(evaluator.benchmark.models),
         block=cell.block,
         fresh=cell.fresh,
+        backend=jax.default_backend(),
         reduced=cell.reduced,
     )
 
@@ -224,16 +248,21 @@ def chunked(cell: Cell, first: int, last: int, host_bytes: int | None = None) ->
 
 
 def run_cell(
-    cell: Cell, progress: Callable[[int, int], None] | None = None
+    cell: Cell,
+    progress: Callable[[int, int], None] | None = None,
+    *,
+    runner: Runner | None = None,
+    host_bytes: int | None = None,
 ) -> Iterator[ChunkOutcome]:
     """Run one cell over all its trials and banks.
 
-    **Arguments:** `progress`: called with trials done and trials in all.
+    **Arguments:** `progress`: called with trials done and trials in all; `runner`, `host_bytes`:
+    how memory is used.
     """
     request = cell.evaluator.request
     total = request.trials * len(cell.evaluator.conditions) * request.banks
     done = 0
-    for outcome in Runner().run(chunked(cell, 0, request.trials)):
+    for outcome in (runner or Runner()).run(chunked(cell, 0, request.trials, host_bytes)):
         yield outcome
         done += len(outcome.trials)
         if progress:
@@ -241,13 +270,19 @@ def run_cell(
 
 
 def _structure(chunk: Chunk) -> object:
-    """What has to be equal for two chunks to run in one program."""
+    """What two chunks share if they run in one program: everything but the numbers."""
     evaluator = chunk.cell.evaluator
     leaves, tree = jax.tree.flatten(chunk.rules)
-    trailing = tuple(
-        np.shape(leaf)[1:] if np.ndim(leaf) == 3 else np.shape(leaf) for leaf in leaves
-    )
+    shapes = [np.shape(leaf) for leaf in leaves]
+    # Arrays with an axis for rows may have it or not.
+    trailing = tuple(shape[1:] if len(shape) == 3 else shape for shape in shapes)
     return tree, trailing, len(evaluator.budgets), evaluator.budgets[-1], chunk.cell.fresh
+
+
+def _joint(chunk: Chunk) -> object:
+    """What two chunks share, besides, if they run in one call: numbers without an axis of rows."""
+    numbers = tuple(float(x) for x in jax.tree.leaves(chunk.rules) if np.ndim(x) == 0)
+    return chunk.cell.evaluator.budgets, numbers
 
 
 def _pieces(
@@ -323,7 +358,8 @@ def _joined_rules(pieces: list[tuple[Chunk, Layout, np.ndarray]]) -> kernel.Rule
     counts = [len(here) for _, _, here in pieces]
 
     def join(*leaves):
-        if all(np.array_equal(leaves[0], leaf) for leaf in leaves[1:]):
+        once = np.ndim(leaves[0]) < 3 or len(leaves[0]) == 1
+        if once and all(np.array_equal(leaves[0], leaf) for leaf in leaves[1:]):
             return leaves[0]
         # A matrix that differs between cells gets the axis of rows that it may have.
         tall = [leaf if np.ndim(leaf) == 3 else leaf[None] for leaf in leaves]

@@ -9,7 +9,7 @@ import pandas as pd
 
 from jaxbench import metrics
 from jaxbench.benchmark import Benchmark
-from jaxbench.engine import Cell, Condition, Evaluator, Stopwatch, run_cell
+from jaxbench.engine import Cell, Condition, Evaluator, Runner, Stopwatch, run_cell
 from jaxbench.engine.requests import request_for
 from jaxbench.engine.tables import trial_table
 from jaxbench.errors import BadRequest, unknown
@@ -153,12 +153,21 @@ class AttackRun:
 
     Iterating gives the tables of bank 0, some trials at a time, with the condition that they
     belong to; sums over all trials are kept on the way, the tables are not.
+
+    **Arguments:** `runner`, `host_bytes`: how memory is used.
     """
 
     def __init__(
-        self, benchmark: Benchmark, request: AttackRequest, progress: Progress | None = None
+        self,
+        benchmark: Benchmark,
+        request: AttackRequest,
+        progress: Progress | None = None,
+        *,
+        runner: Runner | None = None,
+        host_bytes: int | None = None,
     ):
         self.request, self.progress = request, progress
+        self._runner, self._host_bytes = runner, host_bytes
         self.watch = Stopwatch()
         with self.watch:
             self.evaluator = Evaluator(benchmark, request)
@@ -178,7 +187,9 @@ class AttackRun:
         }
 
     def __iter__(self) -> Iterator[tuple[ConditionResult, pd.DataFrame]]:
-        outcomes = run_cell(self.cell, self.progress)
+        outcomes = run_cell(
+            self.cell, self.progress, runner=self._runner, host_bytes=self._host_bytes
+        )
         while True:
             with self.watch:
                 outcome = next(outcomes, None)

@@ -10,10 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from jaxbench import report
+from jaxbench.benchmark import Benchmark
 from jaxbench.benchmark.provenance import SHOWN
+from jaxbench.engine import Runner
+from jaxbench.engine.programs import Program, Programs
 from jaxbench.engine.requests import request_for
 from jaxbench.jobs.attack import (
     AttackResult,
@@ -21,12 +23,17 @@ from jaxbench.jobs.attack import (
     ConditionResult,
     condition_name,
 )
+from jaxbench.jobs.dry_run import dry_run
 from jaxbench.jobs.opening import benchmark_record, check_apart, open_benchmark, source_config
+from jaxbench.jobs.progress import Report, log_option, progress
 from jaxbench.jobs.record import check_device, machine_record
 from jaxbench.jobs.run_directory import check_directory, default_directory, run_directory
+from jaxbench.jobs.sweep import memory_for
 from jaxbench.options import AttackRequest
 from jaxbench.options.attack import JOB_OPTIONS, as_options
 from jaxbench.options.parse import boolean, text
+from jaxbench.options.study import Study
+from jaxbench.sweep import CellPlan, SweepPlan
 
 FIGURES = {"selection_loss": "selection_loss_pp", "score_gap": "score_gap_pp"}
 # Columns of trials.parquet that are not float64 (a chunk of empty ones must not change the type).
@@ -51,20 +58,34 @@ def run(options: Mapping[str, object], command: str, several: bool = False) -> N
     started = time.perf_counter()
     out = options.get("out")
     target = default_directory("attack") if out is None else Path(text("out", out))
-    overwrite = boolean("overwrite", options.get("overwrite") or False)
-    check_directory(target, overwrite)
+    overwrite, dry = (boolean(n, options.get(n) or False) for n in ("overwrite", "dry_run"))
+    log = log_option(options.get("log"))
+    if not dry:
+        check_directory(target, overwrite)
     check_device()
     benchmark = open_benchmark(options)
     check_apart(target, options)
     asked = {name: value for name, value in options.items() if name not in JOB_OPTIONS}
-    attack = AttackRun(benchmark, request_for(benchmark, asked))
+    request = request_for(benchmark, asked)
+    plan = one_cell(benchmark, request)
+    memory = memory_for(plan, options.get("memory"))
     # Narrower tables would lose their numbers.
     console = Console()
     console.width = max(console.width, 80)
-    with run_directory(target, overwrite) as folder:
-        _run(attack, folder, console)
-        result = attack.result()
-        _write(folder, result, options, command, started)
+    if dry:
+        report.print_plan(console, *dry_run(plan, memory))
+        return
+    with progress(log, console) as told:
+
+        def compiled(program: Program) -> None:
+            told.event("compile", **vars(program))
+
+        runner = Runner(memory.call_bytes, memory.host_bytes, Programs(compiled))
+        attack = AttackRun(benchmark, request, runner=runner, host_bytes=memory.host_bytes)
+        with run_directory(target, overwrite) as folder:
+            _run(attack, folder, told)
+            result = attack.result()
+            _write(folder, result, options, command, started)
     if several:
         print(command)
     report.print_attack(console, result.summary(), _notes(result))
@@ -72,30 +93,41 @@ def run(options: Mapping[str, object], command: str, several: bool = False) -> N
     print(target)
 
 
-def _run(attack: AttackRun, folder: Path, console: Console) -> None:
-    """Run with a bar on a terminal, quietly elsewhere; trials go to disk as they come."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
-               TextColumn("trials"), TimeRemainingColumn())  # fmt: skip
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as bar:
-        task = bar.add_task("attack", total=None)
-        attack.progress = lambda done, total: bar.update(task, completed=done, total=total)
-        writer = None
-        try:
-            result = attack.result()
-            for condition, table in attack:
-                if not attack.request.save_trials:
-                    continue
-                named = result.named(condition, table)
-                schema = pa.schema(
-                    [(str(c), COLUMN_TYPES.get(str(c), pa.float64())) for c in named.columns]
-                )
-                writer = writer or pq.ParquetWriter(folder / "trials.parquet", schema)
-                writer.write_table(pa.Table.from_pandas(named, schema, preserve_index=False))
-        finally:
-            if writer:
-                writer.close()
+def one_cell(benchmark: Benchmark, request: AttackRequest) -> SweepPlan:
+    """An attack as a plan of one cell, for what a plan says about memory and time."""
+    study = Study("attack", "", "", ({},), (), (), False, {})
+    return SweepPlan(
+        study, (CellPlan(benchmark.name, (request,), ((0, {}),), benchmark, None),), ()
+    )
+
+
+def _run(attack: AttackRun, folder: Path, told: Report) -> None:
+    """Run and tell how far it is; trials go to disk as they come."""
+    request, before = attack.request, 0
+
+    def advance(done: int, total: int) -> None:
+        nonlocal before
+        told.advance(done - before, name="attack")
+        before = done
+
+    conditions = len(attack.conditions)
+    told.start(conditions, request.trials * conditions * request.banks)
+    attack.progress = advance
+    writer = None
+    try:
+        result = attack.result()
+        for condition, table in attack:
+            if not request.save_trials:
+                continue
+            named = result.named(condition, table)
+            schema = pa.schema(
+                [(str(c), COLUMN_TYPES.get(str(c), pa.float64())) for c in named.columns]
+            )
+            writer = writer or pq.ParquetWriter(folder / "trials.parquet", schema)
+            writer.write_table(pa.Table.from_pandas(named, schema, preserve_index=False))
+    finally:
+        if writer:
+            writer.close()
 
 
 def _write(

@@ -7,6 +7,7 @@ from jaxbench.engine.memory import MemoryPlan
 from jaxbench.engine.plan import Shape
 from jaxbench.engine.programs import Program, Programs
 from jaxbench.engine.run import chunked
+from jaxbench.errors import counted
 from jaxbench.sweep import CellPlan, SweepPlan
 
 # Programs that are compiled and timed; the others are taken to be like the nearest of them.
@@ -40,31 +41,42 @@ def dry_run(plan: SweepPlan, memory: MemoryPlan) -> tuple[list[dict[str, object]
         seconds += per_trial * trials + (program.seconds if own else timed[-1][2].seconds)
         found.append(
             {
-                "cells": f"{len(cells):,} x {cells[0].name}",
-                "conditions": shape.conditions,
+                "cells": _named(cells),
+                "cond.": shape.conditions,
                 "trials": f"{cells[0].request.trials:,}",
-                "slots": program.slots if own else f"<= {shape.slots}",
-                "units": shape.units,
+                "slots": f"{program.slots}" if own else f"<={shape.slots}",
                 "chunk": f"{chunk:,}",
                 "rows": program.rows if own else "",
-                "call MB": round(program.bytes / 1e6, 1) if own else "",
-                "s": round(per_trial * trials, 1),
+                "MB": round(program.bytes / 1e6, 1) if own else "",
+                "s": f"{per_trial * trials:.1f}",
             }
         )
     shards = len(list(plan.shards))
     notes = [
         f"memory: limit {memory.limit / 1e9:.1f} GB; the process holds "
         f"{memory.resident / 1e9:.2f} GB, a call may take {memory.call_bytes / 1e9:.2f} GB",
-        f"{len(kinds):,} programs, {shards:,} shards, {plan.shards.trials:,} trials (times "
-        f"conditions); about {_spelled(seconds)} on this machine",
+        f"{counted(len(kinds), 'program')}, {counted(shards, 'shard')}, "
+        f"{plan.shards.trials:,} trials (times conditions); about {_spelled(seconds)} on this "
+        "machine",
     ]
+    if any(cell.world for cell in plan.cells):
+        notes.append("worlds are models x items x tasks")
     return found, notes
+
+
+def _named(cells: list[CellPlan]) -> str:
+    """What cells of one kind are, in a few words."""
+    world = cells[0].world
+    if world is None:
+        name = cells[0].name
+        return f"{len(cells)} x {name}"[:24] if len(cells) > 1 else name[:24]
+    return f"{len(cells):,} x {world.models}x{world.items}x{world.tasks}"
 
 
 def _calibrate(plan: SweepPlan, cell: CellPlan, memory: MemoryPlan) -> tuple[float, Program, int]:
     """Seconds per trial and bank of a cell, its program, and trials of a chunk."""
     programs: list[Program] = []
-    runner = Runner(memory.call_bytes, Programs(programs.append))
+    runner = Runner(memory.call_bytes, memory.host_bytes, Programs(programs.append))
     trials = min(cell.request.trials, CALIBRATION)
     ((_, opened, _),) = plan.open([cell])
     whole = next(iter(chunked(opened, 0, cell.ranges[0][1] + 1, memory.host_bytes)))

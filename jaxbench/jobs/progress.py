@@ -38,6 +38,7 @@ from rich.text import Text
 
 from jaxbench import unfinished
 from jaxbench.errors import visible
+from jaxbench.options import parse
 
 # Seconds between two `progress` events.
 INTERVAL = 5.0
@@ -58,6 +59,7 @@ class Stream(Protocol):
         ...
 
 
+@runtime_checkable
 class Report(Protocol):
     """What a job tells of its progress."""
 
@@ -74,6 +76,14 @@ class Report(Protocol):
     def event(self, kind: str, **facts: object) -> None:
         """Something happened."""
         ...
+
+
+def log_option(value: object) -> str | None:
+    """The option `log`.
+
+    **Errors:** `BadRequest` for anything but `json`.
+    """
+    return None if value is None else parse.choice("log", value, ("json",), ("json",))
 
 
 @contextlib.contextmanager

@@ -77,7 +77,7 @@ class SweepRun:
             )  # fmt: skip
             before = now
 
-        runner = Runner(self.memory.call_bytes, Programs(self._compiled))
+        runner = Runner(self.memory.call_bytes, self.memory.host_bytes, Programs(self._compiled))
         with self.watch:
             run_cells(
                 self.plan, shards, runner=runner, host_bytes=self.memory.host_bytes, told=told

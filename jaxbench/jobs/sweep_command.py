@@ -13,7 +13,7 @@ from jaxbench.engine import Stopwatch
 from jaxbench.errors import BadRequest, counted
 from jaxbench.jobs.dry_run import dry_run
 from jaxbench.jobs.opening import benchmark_record
-from jaxbench.jobs.progress import progress
+from jaxbench.jobs.progress import log_option, progress
 from jaxbench.jobs.record import check_device, machine_record
 from jaxbench.jobs.run_directory import check_directory, default_directory
 from jaxbench.jobs.run_record import DONE, read_record, state_of, write_record
@@ -42,7 +42,7 @@ def run(options: Mapping[str, object], command: str, several: bool = False) -> N
         parse.boolean(name, options.get(name) or False)
         for name in ("resume", "overwrite", "dry_run")
     )
-    log = _log(options.get("log"))
+    log = log_option(options.get("log"))
     if resume and out is None:
         raise BadRequest("resume=true goes on in a folder: say which with out=FOLDER")
     if not (resume or dry):
@@ -99,10 +99,6 @@ def run(options: Mapping[str, object], command: str, several: bool = False) -> N
     ]
     report.print_sweep(console, table, plan.study.varied, notes)
     print(target)
-
-
-def _log(value: object) -> str | None:
-    return None if value is None else parse.choice("log", value, ("json",), ("json",))
 
 
 def _is_done(target: Path, plan: SweepPlan) -> bool:

@@ -1,7 +1,7 @@
 """Figures of a study: a metric against the budget, or against what the study varies."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import pandas as pd
@@ -17,6 +17,7 @@ MOST_PANELS = 12
 AXES = {"budget": "submissions", "reused_items": "reused items", "benchmark": "benchmark"}
 
 
+@runtime_checkable
 class Spec(Protocol):
     """What a figure shows (`options.study.FigureSpec`)."""
 
@@ -65,7 +66,9 @@ def study_figure(summary: pd.DataFrame, spec: Spec) -> Figure:
         raise BadRequest(f"budgets={list(spec.budgets)}: the study runs none of them")
     panels = [(None, rows)]
     if spec.panels:
-        panels = [(value, part) for value, part in rows.groupby(spec.panels, sort=False, dropna=False)]
+        panels = [
+            (value, part) for value, part in rows.groupby(spec.panels, sort=False, dropna=False)
+        ]
     left_out = len(panels) - MOST_PANELS
     panels = panels[:MOST_PANELS]
     columns = min(3, len(panels))

@@ -116,6 +116,7 @@ class CellPlan:
             models=models,
             block=block(jax.default_backend(), fresh=fresh),
             fresh=fresh,
+            backend=jax.default_backend(),
             reduced=request.simulator == "reduced",
         )
 

@@ -3,3 +3,4 @@
 from jaxbench.synthetic.world import World as World
 from jaxbench.synthetic.world import blank as blank
 from jaxbench.synthetic.world import draw_worlds as draw_worlds
+from jaxbench.synthetic.world import world as world

@@ -68,6 +68,16 @@ class World:
         raise unknown("scoring of a world's truth", scoring, SCORING)
 
 
+def world(**parameters: object) -> World:
+    """Draw one synthetic world; the parameters are those of `WorldSpec`, such as `leader_gap=0.2`.
+
+    **Returns:** a `World`: its `.benchmark` to attack, its `.truth` to compare with.
+
+    **Errors:** `BadRequest` for an unknown parameter or a value outside its range.
+    """
+    return draw_worlds([WorldSpec.of(parameters)])[0]
+
+
 def draw_worlds(specs: Sequence[WorldSpec]) -> list[World]:
     """Draw worlds, in the order of their specs.
 

@@ -192,7 +192,7 @@ def test_chunks_and_calls_change_nothing(scoring):
     assert reduced.reduced_rows._cache_size() == programs
     # Calls of 8 rows, as few as there are.
     heard: list[Program] = []
-    small = Runner(1, Programs(heard.append))
+    small = Runner(1, programs=Programs(heard.append))
     same(joined(cell, small, [Work(cell, np.arange(1100, 1124))]), 1100, 1124)
     assert {program.rows for program in heard} == {8}
 
@@ -203,7 +203,7 @@ def test_a_row_takes_no_more_memory_than_planned():
         simulator="reduced", scoring="equal_task",
     ))  # fmt: skip
     heard: list[Program] = []
-    for _ in Runner(2**40, Programs(heard.append)).run(chunked(cell, 0, 64)):
+    for _ in Runner(2**40, programs=Programs(heard.append)).run(chunked(cell, 0, 64)):
         pass
     (program,) = heard
     shape = shape_of(cell, program.slots, 1)

@@ -12,7 +12,9 @@ from jaxbench.options.attack import JOB_OPTIONS
 from jaxbench.options.describe import DESCRIBE
 from jaxbench.options.option import built, help_table, markdown_table
 from jaxbench.options.reading import FORMATS, SOURCE
+from jaxbench.options.sweep import OWN, SWEEP
 from jaxbench.options.table import ATTACK, BUILT, KNOWN
+from jaxbench.options.world import WORLD
 
 
 def test_conf_holds_every_built_option_and_nothing_else(root):
@@ -32,6 +34,17 @@ def test_the_readme_shows_the_tables(root):
     assert markdown_table(ATTACK[own:]) in readme
     assert markdown_table(DESCRIBE[own:], presets=False) in readme
     assert ATTACK[:own] == DESCRIBE[:own] == SOURCE
+    assert markdown_table(OWN, presets=False) in readme
+
+
+def test_the_worlds_table_stands_beside_the_studies(root):
+    table = markdown_table(WORLD, presets=False).replace("| option |", "| parameter |")
+    assert table in (root / "sweeps" / "README.md").read_text()
+
+
+def test_conf_of_a_sweep_holds_every_built_option(root):
+    conf = yaml.safe_load((root / "conf" / "sweep.yaml").read_text())
+    assert set(conf) - {"defaults"} == {option.name for option in built(SWEEP)}
 
 
 def test_the_readme_shows_every_format(root):

@@ -23,6 +23,8 @@ Readings settled where the specification leaves room (those of `interface` are i
 * `public_top5` compares overalls and distances exactly; only losses in rule 4 of section 3, the
   leaders of `non_leading` and the metrics of section 7 are rounded to 10 decimals.
 * `non_leading` applies rules 1 to 5 to the models that remain (frontier among themselves).
+* With fewer reused items (`kept`) the endpoints are those of the whole reused side; whatever else
+  is public or reused (profiles, feedback, ranks, winners, scores, history) is of what was kept.
 * Chance values are looked at under `chance_normalised` only, after `min_task_items` has pooled.
 """
 
@@ -48,6 +50,7 @@ from .split import (
     OracleItem,
     OracleRefusal,
     check,
+    check_kept,
     check_split,
     hash_split,
     pool_small_tasks,
@@ -133,11 +136,13 @@ def run_trial(
     group_seed: str = "jaxbench",
     endpoint_view: str = "released",
     min_task_items: int = 1,
+    kept: list[bool] | None = None,
 ) -> list[dict]:
     """One record for budget 0 (no attack), then one per budget, rising.
 
     `precision` is in decimals of the released fraction, None releases exact numbers. `reused`,
-    `signs` and `ties` have one entry per item and stand in for the hashed ones.
+    `signs` and `ties` have one entry per item and stand in for the hashed ones. `kept` says which
+    of the reused items stay public (see nested.py), None: all.
     """
     bench = pool_small_tasks(bench, min_task_items)
     check(bench)
@@ -154,23 +159,34 @@ def run_trial(
     reused = [bool(side) for side in reused]
     heldout = [not side for side in reused]
 
-    check_scoring(bench, reused, scoring)
-    surface = Interface(
-        bench,
-        reused,
-        interface=interface,
-        group_seed=group_seed,
-        scoring=scoring,
-        precision=precision,
+    whole = reused
+    if kept is not None:
+        check_kept(bench, whole, kept)
+        reused = [bool(side) for side in kept]
+    check_scoring(bench, whole, heldout, scoring)
+    check_scoring(bench, reused, heldout, scoring)
+    surface, of_whole = (
+        Interface(
+            bench,
+            side,
+            interface=interface,
+            group_seed=group_seed,
+            scoring=scoring,
+            precision=precision,
+        )
+        for side in (reused, whole)
     )
     by_wins = scoring == "mean_win_rate"
 
     # What ranks a pool of rows: their released overalls (held out: their scores), or their win
     # rates in the pool. An entry of a pool is what the one or the other needs to know of a row.
-    def public_entry(row: list[Fraction]):
+    def entry(row: list[Fraction], side: list[bool]):
         if by_wins:
-            return native_task_values(bench, row, reused, precision)
-        return released_overall(bench, row, reused, scoring, precision)
+            return native_task_values(bench, row, side, precision)
+        return released_overall(bench, row, side, scoring, precision)
+
+    def public_entry(row: list[Fraction]):
+        return entry(row, reused)
 
     def heldout_entry(row: list[Fraction]):
         return task_means(bench, row, heldout) if by_wins else overall(bench, row, heldout, scoring)
@@ -185,11 +201,15 @@ def run_trial(
     public = ranking(genuine_public)
     profile = {m: surface.release(scores[m]) for m in names}
     tasks_seen = interface == "task" or endpoint_view == "tasks"
-    seen = public_profile(bench, reused, precision) if tasks_seen else profile
+    if tasks_seen:
+        seen = public_profile(bench, whole, precision)
+    else:
+        seen = {m: of_whole.release(scores[m]) for m in names}
+    order = ranking([entry(scores[m], whole) for m in names])
     categories = task_categories(bench) if tasks_seen else None
     if rule == "public_top5" and scoring != "equal_category":
         categories = None
-    endpoints = choose_endpoints(seen, dict(zip(names, public, strict=True)), rule, categories)
+    endpoints = choose_endpoints(seen, dict(zip(names, order, strict=True)), rule, categories)
 
     # The attack: all routers of all budgets are final before a held-out number is computed.
     candidates: list[list[Fraction]] = []  # item scores of the candidates

@@ -139,17 +139,17 @@ def chance_normalised(
 # --- overalls -----------------------------------------------------------------------------------
 
 
-def check_scoring(bench: OracleBenchmark, reused: list[bool], scoring: str) -> None:
+def check_scoring(
+    bench: OracleBenchmark, reused: list[bool], heldout: list[bool], scoring: str
+) -> None:
     """Refuse what no score can be made of; looks at items and sides, never at a score."""
     if scoring not in SCORINGS:
         raise OracleRefusal(f"scoring rule {scoring!r} is not in the oracle")
     scoring_categories(bench, scoring)
     if scoring == "chance_normalised":
-        for name, side in [("reused", True), ("held-out", False)]:
+        for name, side in [("reused", reused), ("held-out", heldout)]:
             present = {
-                (item.task, item.subtask)
-                for item, on in zip(bench.items, reused, strict=True)
-                if on == side
+                (item.task, item.subtask) for item, on in zip(bench.items, side, strict=True) if on
             }
             for cell in chances(bench):
                 if cell not in present:

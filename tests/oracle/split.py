@@ -130,3 +130,19 @@ def check_split(bench: OracleBenchmark, reused: list[bool]) -> None:
             raise OracleRefusal(
                 f"task {task!r} has no {'held-out' if True in sides else 'reused'} item"
             )
+
+
+def check_kept(bench: OracleBenchmark, reused: list[bool], kept: list[bool]) -> None:
+    """What is kept is reused, in whole prompts, and there is some of every task."""
+    side_of_hash: dict[str, bool] = {}
+    tasks = set()
+    for item, side, stays in zip(bench.items, reused, kept, strict=True):
+        if stays and not side:
+            raise OracleRefusal(f"item {item.id!r} is kept but not reused")
+        if side_of_hash.setdefault(item.prompt_hash, bool(stays)) != bool(stays):
+            raise OracleRefusal(f"prompt hash {item.prompt_hash!r} is kept in part")
+        if stays:
+            tasks.add(item.task)
+    for task in task_names(bench):
+        if task not in tasks:
+            raise OracleRefusal(f"task {task!r} has no item that is kept")
