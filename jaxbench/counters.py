@@ -23,6 +23,11 @@ class Stream(IntEnum):
     WORLD = 3
     # Which reused items are kept where there are to be fewer.
     SUBSET = 4
+    # The reduced simulator's own: signs, ties, normals of votes, records among candidates.
+    REDUCED_SIGN = 5
+    REDUCED_TIE = 6
+    REDUCED_NORMAL = 7
+    REDUCED_RECORD = 8
 
 
 def words(

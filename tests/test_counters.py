@@ -81,8 +81,10 @@ def test_keys_are_threefry_of_seed_then_stream_then_trial():
 
 def test_streams_have_their_numbers():
     # Every simulation ever saved depends on them.
-    numbers = {"SPLIT": 0, "ROUTER": 1, "TIE": 2, "WORLD": 3, "SUBSET": 4}
-    assert {stream.name: int(stream) for stream in Stream} == numbers
+    assert {stream.name: int(stream) for stream in Stream} == {
+        "SPLIT": 0, "ROUTER": 1, "TIE": 2, "WORLD": 3, "SUBSET": 4,
+        "REDUCED_SIGN": 5, "REDUCED_TIE": 6, "REDUCED_NORMAL": 7, "REDUCED_RECORD": 8,
+    }  # fmt: skip
 
 
 def test_words_of_trials():

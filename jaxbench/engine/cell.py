@@ -212,6 +212,7 @@ class Cell:
     def __init__(self, evaluator: Evaluator):
         self.evaluator = evaluator
         self.fresh = evaluator.request.routers == "prng"
+        self.reduced = evaluator.request.simulator == "reduced"
         self.block = plan.block(jax.default_backend(), fresh=self.fresh)
         # The group of equal endpoints of every condition, which can only be told further apart.
         self._groups = dict.fromkeys(evaluator.conditions, 0)

@@ -19,6 +19,7 @@ from jaxbench.benchmark.aggregate import Chain
 from jaxbench.benchmark.container import check_prompts
 from jaxbench.benchmark.units import Units
 from jaxbench.engine.profiles import public_profiles, terms
+from jaxbench.engine.reduced_range import check_benchmark, check_release
 from jaxbench.errors import BadRequest
 from jaxbench.leaderboard import Interface
 from jaxbench.options import AttackRequest
@@ -101,6 +102,11 @@ class Evaluator:
                 f"{MOST_UNITS} can be attacked, since a program grows with them: pool small ones "
                 "with min_task_items"
             )
+        if self.request.simulator == "reduced":
+            check_benchmark(self.benchmark)
+            for condition in self.conditions:
+                release = self.release(self.first, condition)
+                check_release(self.benchmark, self.units, release, condition.interface)
 
     @cached_property
     def first(self) -> Tally:

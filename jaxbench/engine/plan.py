@@ -113,10 +113,20 @@ class Shape:
     block: int
     fresh: bool
     backend: str
+    reduced: bool = False
 
     @property
     def row_bytes(self) -> int:
         """Bytes of one trial in a kernel call: inputs, votes, contrasts of a block, outputs."""
+        if self.reduced:
+            # One condition at a time: signs of a block and their bits, votes, normals, tails.
+            return (
+                12 * self.slots * self.block
+                + 4 * self.slots * (self.budgets + 1)
+                + 8 * 12 * self.slots
+                + 8 * 3 * self.block * (self.units + 4)
+                + 8 * 2 * self.budgets * (self.units + 3)
+            )
         per_row = 8 * (2 * self.views * self.slots + 3 * self.conditions * self.slots)
         per_row += 8 * 2 * self.block * self.views * (self.units + 4)
         per_row += 8 * self.block * self.conditions * self.units

@@ -3,10 +3,11 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 
-from jaxbench.engine import kernel
+from jaxbench.engine import kernel, reduced
 
 
 @dataclass(frozen=True)
@@ -44,24 +45,41 @@ class Programs:
 
     def compiled(self, arguments: tuple, static: dict) -> Program:
         """The program of these arguments (inside `jax.enable_x64(True)`)."""
+        rows, _, budgets, rules = arguments
+        facts = {
+            "rows": rows.public.shape[0],
+            "slots": rows.public.shape[2],
+            "units": len(static["sizes"]),
+            "budgets": len(budgets),
+            "conditions": len(rules.view_of),
+            "views": rows.public.shape[1],
+            "arithmetic": static["arithmetic"].name,
+        }
+        return self._program(kernel.attack_rows, arguments, static, facts)
+
+    def compiled_reduced(self, arguments: tuple, shape: reduced.Shape) -> Program:
+        """The reduced simulator's program (inside `jax.enable_x64(True)`)."""
+        rows, budgets, _, _ = arguments
+        facts = {
+            "rows": len(rows.step),
+            "slots": sum(shape.slots),
+            "units": len(shape.slots),
+            "budgets": len(budgets),
+            "conditions": 1,
+            "views": 1,
+            "arithmetic": "reduced",
+        }
+        return self._program(reduced.reduced_rows, arguments, {"shape": shape}, facts)
+
+    def _program(self, call: Any, arguments: tuple, static: dict, facts: dict) -> Program:
         leaves, tree = jax.tree.flatten(arguments)
         shapes = tuple((leaf.shape, leaf.dtype) for leaf in leaves)
-        key = (tree, shapes, tuple(static.items()))
+        key = (call, tree, shapes, tuple(static.items()))
         if key not in self._made:
             start = time.perf_counter()
-            made = kernel.attack_rows.lower(*arguments, **static).compile().memory_analysis()
-            rows, _, budgets, rules = arguments
-            self._made[key] = Program(
-                rows=rows.public.shape[0],
-                slots=rows.public.shape[2],
-                units=len(static["sizes"]),
-                budgets=len(budgets),
-                conditions=len(rules.view_of),
-                views=rows.public.shape[1],
-                arithmetic=static["arithmetic"].name,
-                bytes=_bytes(made),
-                seconds=time.perf_counter() - start,
-            )
+            made = call.lower(*arguments, **static).compile().memory_analysis()
+            seconds = time.perf_counter() - start
+            self._made[key] = Program(**facts, bytes=_bytes(made), seconds=seconds)
             if self.told:
                 self.told(self._made[key])
         return self._made[key]

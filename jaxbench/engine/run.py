@@ -18,6 +18,7 @@ from jaxbench.engine.frame import Frame
 from jaxbench.engine.layout import Layout
 from jaxbench.engine.outcome import ChunkOutcome, outcomes_of
 from jaxbench.engine.programs import Programs
+from jaxbench.engine.reduced_run import ARITHMETIC, ReducedRunner
 from jaxbench.shapes import bucket
 
 # How many times its rows a call may be filled up to, in place of compiling another program.
@@ -53,6 +54,9 @@ class Runner:
     _frames: dict[object, Frame] = field(default_factory=dict)
     _compiled: set[object] = field(default_factory=set)
 
+    def __post_init__(self) -> None:
+        self._reduced = ReducedRunner(self.call_bytes, self.programs)
+
     def run(self, work: Iterable[Work]) -> Iterator[ChunkOutcome]:
         """The outcomes of every condition and bank, piece of work by piece of work.
 
@@ -86,6 +90,12 @@ class Runner:
         rows, before = 0, None
         for piece in work:
             chunk = piece.cell.chunk(piece.trials)
+            if piece.cell.reduced:
+                if pending:
+                    yield self._flush(pending, pool)
+                    pending, rows = [], 0
+                yield self._run_reduced(piece, chunk)
+                continue
             key, joint = call.structure(chunk), call.joint(chunk)
             alike = (key, joint) == before
             if pending and not (alike and self._room(chunk, key, rows + len(chunk.trials))):
@@ -99,6 +109,21 @@ class Runner:
                 pending, rows = [], 0
         if pending:
             yield self._flush(pending, pool)
+
+    def _run_reduced(self, piece: Work, chunk: Chunk) -> Iterator[ChunkOutcome]:
+        """The same for `simulator=reduced`, which takes one condition at a time."""
+        every = self._reduced.conditions(chunk, shape_of(chunk.cell, 0, len(chunk.views)))
+        # Conditions of one view have the same history.
+        views = [every[chunk.view_of.index(view)] for view in range(len(chunk.views))]
+        found = Found(
+            np.stack([one.counts_reused for one in every], axis=2),
+            np.stack([one.counts_heldout for one in every], axis=2),
+            np.stack([one.best_reused for one in views], axis=2),
+            np.stack([one.best_heldout for one in views], axis=2),
+            np.stack([one.gap for one in views], axis=2),
+        )
+        kept = len(piece.trials) - piece.padding
+        yield from outcomes_of(chunk, kept, 0, ARITHMETIC, found)
 
     def _shape(self, chunk: Chunk, key: object) -> plan.Shape:
         return shape_of(chunk.cell, self._frames[key].slots, len(chunk.views))
@@ -189,6 +214,7 @@ def shape_of(cell: Cell, slots: int, views: int) -> plan.Shape:
         block=cell.block,
         fresh=cell.fresh,
         backend=jax.default_backend(),
+        reduced=cell.reduced,
     )
 
 

@@ -20,7 +20,9 @@ class AttackRequest:
     """Every option of an attack with its value; fields bear the option names.
 
     `precision` is None for exact scores, `reused_items` for all of them. `endpoints_given` says
-    whether the user chose the endpoint rules (see `endpoint_rules`).
+    whether the user chose the endpoint rules (see `endpoint_rules`). `simulator` is `full`, or
+    `reduced`: for scores of 0 and 1 of items with prompts of their own, fresh routers, and released
+    numbers that are exact and weigh their items alike.
     """
 
     preset: str
@@ -42,6 +44,7 @@ class AttackRequest:
     routing_seed: str
     tie_seed: str
     banks: int
+    simulator: str
     resamples: int
     bootstrap_seed: int
     save_trials: bool
@@ -135,6 +138,7 @@ def resolve(
         routing_seed=parse.text("routing_seed", asked.get("routing_seed", card.routing_seed)),
         tie_seed=parse.text("tie_seed", asked.get("tie_seed", card.tie_seed)),
         banks=number("banks", 1, 1),
+        simulator=word("simulator", "full"),
         resamples=number("resamples", 2000, 1),
         bootstrap_seed=number("bootstrap_seed", seed if simulation else 2026081900, 0),
         save_trials=parse.boolean("save_trials", asked.get("save_trials", True)),
@@ -182,6 +186,11 @@ def _check_idle(request: AttackRequest, asked: Mapping[str, object]) -> None:
     for name in asked:
         if why := _why_idle(name, request):
             raise BadRequest(f"{name} means nothing {why}")
+    if request.simulator == "reduced" and request.routers != "prng":
+        raise BadRequest(
+            f"simulator=reduced with routers={request.routers}: it draws routers afresh in every "
+            "trial; use routers=prng (the default of preset=simulation), or simulator=full"
+        )
     for name, largest in LARGEST.items():
         value = getattr(request, name)
         value = value[-1] if isinstance(value, tuple) else value

@@ -58,6 +58,9 @@ ATTACK = (
     Option("banks", "1", "1", "integer >= 1",
            "`routers=hash`: repeat over banks; bank b >= 1 has seed `{routing_seed}-bank{b}`; rows "
            "stay those of bank 0 and gain `banks` and, per metric, `_bank_mean`, `_bank_sd`"),
+    Option("simulator", "`full`", "`full`", "`full`, `reduced`",
+           "`reduced`: draw how many items go to each endpoint, not which; needs `routers=prng`, "
+           "scores of 0 and 1, a prompt per item, exact released numbers"),
     Option("resamples", "2000", "2000", "integer >= 1", "bootstrap resamples over trials"),
     Option("bootstrap_seed", "2026081900", "`seed`", "integer >= 0", "seed of the bootstrap"),
     Option("save_trials", "true", "true", "true, false", "write `trials.parquet`"),
@@ -67,7 +70,7 @@ ATTACK = (
     *RUNNING,
     *(Option(name, "", "", "", "", built=False) for name in (
         "extra_overall", "submitter", "decoder", "mechanism", "state", "on", "clip",
-        "simulator", "device", "resume",
+        "device", "resume",
     )),
 )  # fmt: skip
 
@@ -85,6 +88,7 @@ KNOWN = {
     "endpoints": ("top5", "full_frontier", "public_top5", "non_leading"),
     "endpoint_view": ("released", "tasks"),
     "routers": ("hash", "prng"),
+    "simulator": ("full", "reduced"),
 }  # fmt: skip
 BUILT = {
     "preset": ("published", "simulation"),
@@ -94,4 +98,5 @@ BUILT = {
     "endpoints": KNOWN["endpoints"],
     "endpoint_view": ("released", "tasks"),
     "routers": ("hash", "prng"),
+    "simulator": KNOWN["simulator"],
 }

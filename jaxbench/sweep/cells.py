@@ -121,6 +121,7 @@ class CellPlan:
             block=block(jax.default_backend(), fresh=fresh),
             fresh=fresh,
             backend=jax.default_backend(),
+            reduced=request.simulator == "reduced",
         )
 
     def table_rows(self) -> int:
