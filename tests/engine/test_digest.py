@@ -11,7 +11,7 @@ from outcomes import cell, cut, request
 
 BUDGETS = [1, 2, 3, 8, 64, 65, 200]
 TRIALS = 40
-EXPECTED = "8f67232927e6e5c34c76d9a93b2d5be96914d0cdbdfed65470407540e8692299"
+EXPECTED = "573e2375fee9d781141732669330696bd19dfc00efbd84036d4c0d25b443461a"
 
 
 def sweep() -> list[Cell]:

@@ -16,53 +16,61 @@ from jaxbench.leaderboard.evaluate import (
     candidate_scores,
     released_contrasts,
     router_contrasts,
+    slots_of,
 )
 from jaxbench.leaderboard.interface import needs_categories
 from oracle.interface import Interface as OracleInterface
 from oracle.scoring import overall as oracle_overall
 from worlds import World
 
-ROWS, SLOTS, CANDIDATES = 3, 6, 4
-
-
-def signs_of(seed: int) -> np.ndarray:
-    return np.random.default_rng(seed).choice([-1, 1], (ROWS, SLOTS, CANDIDATES))
+ROWS, VIEWS, SLOTS, CANDIDATES = 3, 2, 6, 4
 
 
 @pytest.mark.parametrize(("dtype", "largest"), [("float32", 2**21), ("float64", 2**50)])
 def test_contrasts_of_candidates(dtype, largest):
     rng = np.random.default_rng(0)
-    differences, signs = rng.integers(-largest, largest, (ROWS, SLOTS)), signs_of(1)
+    differences = rng.integers(-largest, largest, (ROWS, VIEWS, SLOTS))
+    signs = np.random.default_rng(1).choice([-1, 1], (ROWS, CANDIDATES, SLOTS))
     with jax.enable_x64(dtype == "float64"):
-        own = candidate_contrasts(jnp.asarray(differences, dtype), jnp.asarray(signs, dtype))
-        shared = candidate_contrasts(jnp.asarray(differences, dtype), jnp.asarray(signs[0], dtype))
+        d = jnp.asarray(differences, dtype)
+        own = candidate_contrasts(d, jnp.asarray(signs, dtype))
+        shared = candidate_contrasts(d, jnp.asarray(signs[0].T, dtype))
         assert own.dtype == shared.dtype == dtype
         own, shared = np.asarray(own), np.asarray(shared)
-    for row, j in product(range(ROWS), range(CANDIDATES)):
+    for row, view, j in product(range(ROWS), range(VIEWS), range(CANDIDATES)):
+        mine = differences[row, view]
         expected = [
-            sum(int(d) * int(g) for d, g in zip(differences[row], bank[:, j], strict=True))
+            sum(int(d) * int(g) for d, g in zip(mine, bank[j], strict=True))
             for bank in (signs[row], signs[0])
         ]
-        assert [own[row, j], shared[row, j]] == expected
+        assert [own[row, view, j], shared[row, view, j]] == expected
+
+
+def test_signs_of_some_slots():
+    own = jnp.arange(24).reshape(2, 3, 4)
+    assert slots_of(own, slice(1, 3)).tolist() == own[:, :, 1:3].tolist()
+    # A shared bank is by slots.
+    assert slots_of(own[0].T, slice(1, 3)).tolist() == own[0].T[1:3].tolist()
 
 
 def test_contrasts_of_final_routers_are_exact_past_float32_and_int32():
     rng = np.random.default_rng(3)
-    differences = rng.integers(2**29, 2**30, (ROWS, SLOTS)) * rng.choice([-1, 1], (ROWS, SLOTS))
-    to_a = rng.random((ROWS, SLOTS)) < 0.5
+    shape = (ROWS, VIEWS, SLOTS)
+    differences = rng.integers(2**29, 2**30, shape) * rng.choice([-1, 1], shape)
+    to_a = rng.random(shape) < 0.5
     # One router that takes the best of everything: its contrast is the sum of all differences.
-    to_a[0] = differences[0] > 0
+    to_a[0, 0] = differences[0, 0] > 0
     units = [slice(4, 6), slice(0, 4)]  # slots stand in the order of coordinates, not of units
     with jax.enable_x64(True):
         found = router_contrasts(jnp.asarray(differences, jnp.int32), jnp.asarray(to_a), units)
         found = np.asarray(found)
         assert found.dtype == np.int64
-    for row, (u, slots) in product(range(ROWS), enumerate(units)):
+    for row, c, (u, slots) in product(range(ROWS), range(VIEWS), enumerate(units)):
         expected = 0
         for slot in range(slots.start, slots.stop):
-            expected += int(differences[row, slot]) * (1 if to_a[row, slot] else -1)
-        assert found[row, u] == expected
-    assert found[0, 1] == np.abs(differences[0, :4]).sum() > 2**31
+            expected += int(differences[row, c, slot]) * (1 if to_a[row, c, slot] else -1)
+        assert found[row, c, u] == expected
+    assert found[0, 0, 1] == np.abs(differences[0, 0, :4]).sum() > 2**31
 
 
 # --- released numbers ----------------------------------------------------------------------------
