@@ -6,7 +6,7 @@ import yaml
 
 from jaxbench.jobs.opening import open_benchmark
 from jaxbench.options.study import read_study
-from jaxbench.sweep import SweepPlan, plan_cells
+from jaxbench.studies import SweepPlan, plan_cells
 
 # Of a world that is drawn and attacked in a moment.
 TINY = {"models": 5, "items": 24, "tasks": 3}

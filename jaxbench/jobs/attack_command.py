@@ -33,8 +33,8 @@ from jaxbench.options import AttackRequest
 from jaxbench.options.attack import JOB_OPTIONS, as_options
 from jaxbench.options.parse import boolean, text
 from jaxbench.options.study import Study
-from jaxbench.sweep import CellPlan, SweepPlan
-from jaxbench.sweep.cells import Row
+from jaxbench.studies import CellPlan, SweepPlan
+from jaxbench.studies.cells import Row
 
 FIGURES = {"selection_loss": "selection_loss_pp", "score_gap": "score_gap_pp"}
 # Columns of trials.parquet that are not float64 (a chunk of empty ones must not change the type).

@@ -8,7 +8,7 @@ from jaxbench.engine.plan import Shape
 from jaxbench.engine.programs import Program, Programs
 from jaxbench.engine.run import chunked
 from jaxbench.errors import counted
-from jaxbench.sweep import CellPlan, SweepPlan
+from jaxbench.studies import CellPlan, SweepPlan
 
 # Programs that are compiled and timed; the others are taken to be like the nearest of them.
 MOST_TIMED = 4

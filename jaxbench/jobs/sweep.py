@@ -30,9 +30,9 @@ from jaxbench.options import parse
 from jaxbench.options.study import Study, read_study
 from jaxbench.options.sweep import overrides
 from jaxbench.store import Damaged, Shard, Store
-from jaxbench.sweep import CellPlan, SweepPlan, plan_cells, run_cells, summarise
-from jaxbench.sweep.cells import worlds_held
-from jaxbench.sweep.trials import trial_types, typed
+from jaxbench.studies import CellPlan, SweepPlan, plan_cells, run_cells, summarise
+from jaxbench.studies.cells import worlds_held
+from jaxbench.studies.trials import trial_types, typed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

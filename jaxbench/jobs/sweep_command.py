@@ -24,8 +24,8 @@ from jaxbench.options import parse
 from jaxbench.options.sweep import overrides, study_and_size
 from jaxbench.store import Store, read_plan
 from jaxbench.store.atomic import cannot_write
-from jaxbench.sweep import SweepPlan, summarise
-from jaxbench.sweep.code import code_digest
+from jaxbench.studies import SweepPlan, summarise
+from jaxbench.studies.code import code_digest
 
 
 def run(options: Mapping[str, object], command: str, several: bool = False) -> None:

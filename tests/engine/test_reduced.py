@@ -14,7 +14,7 @@ from jaxbench.engine.reduced_run import draws_records, numbers_of
 from jaxbench.engine.run import chunked, shape_of
 from jaxbench.errors import BadRequest
 from jaxbench.options.study import read_study
-from jaxbench.sweep import plan_cells
+from jaxbench.studies import plan_cells
 from reducing import Run, bare_outcomes, evaluator, logistic, run
 
 # Two in a billion per comparison: about a millionth over the few hundred made here.

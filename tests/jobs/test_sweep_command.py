@@ -19,7 +19,7 @@ from jaxbench.engine import kernel
 from jaxbench.jobs import sweep_command
 from jaxbench.jobs.status_command import status
 from jaxbench.metrics import METRICS
-from jaxbench.sweep.truth import COLUMNS as TRUTH
+from jaxbench.studies.truth import COLUMNS as TRUTH
 from pairs import item_frame, score_frame, write_pair
 from sweep_studies import FAST, TINY, write_study
 

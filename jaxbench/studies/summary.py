@@ -7,9 +7,9 @@ import pandas as pd
 from jaxbench import metrics
 from jaxbench.engine import Condition, Evaluator
 from jaxbench.store import Store
-from jaxbench.sweep.cells import CellPlan, SweepPlan, conditions_of
-from jaxbench.sweep.figures import own_columns
-from jaxbench.sweep.shards import read_parts, read_trials
+from jaxbench.studies.cells import CellPlan, SweepPlan, conditions_of
+from jaxbench.studies.figures import own_columns
+from jaxbench.studies.shards import read_parts, read_trials
 
 Trials = Callable[[pd.DataFrame], None]
 

@@ -6,9 +6,9 @@ import pandas as pd
 import pyarrow as pa
 
 from jaxbench.options.parse import show
-from jaxbench.sweep.cells import SweepPlan
-from jaxbench.sweep.figures import CONDITION_COLUMNS, own_columns
-from jaxbench.sweep.shards import BANK, CONDITION, TYPES
+from jaxbench.studies.cells import SweepPlan
+from jaxbench.studies.figures import CONDITION_COLUMNS, own_columns
+from jaxbench.studies.shards import BANK, CONDITION, TYPES
 
 # Columns in which a number may stand beside a word (`exact`, `all`).
 WORDS = {"precision": "exact", "reused_items": "all"}

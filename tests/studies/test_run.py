@@ -15,8 +15,8 @@ from jaxbench.engine import Runner
 from jaxbench.jobs.sweep import sweep
 from jaxbench.metrics import METRICS
 from jaxbench.store import Store
-from jaxbench.sweep import run_cells, summarise
-from jaxbench.sweep.truth import COLUMNS as TRUTH
+from jaxbench.studies import run_cells, summarise
+from jaxbench.studies.truth import COLUMNS as TRUTH
 from jaxbench.synthetic import draw_worlds
 from sweep_studies import FAST, TINY, planned, write_study
 from worlds import World
@@ -105,7 +105,7 @@ def test_order_memory_and_resume_point_change_nothing(plan, tmp_path):
 
 
 def test_shards_of_several_chunks(plan, tmp_path, monkeypatch):
-    monkeypatch.setattr("jaxbench.sweep.cells.SHARD_TRIALS", 5)
+    monkeypatch.setattr("jaxbench.studies.cells.SHARD_TRIALS", 5)
     parts = {"options": {"preset": "simulation", "trials": 13, "world": TINY},
              "vary": {"interface": ["task", "aggregate"], "world.seed": [0, 1]}}  # fmt: skip
     found = plan(**parts)
@@ -120,7 +120,7 @@ def test_shards_of_several_chunks(plan, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("routers", ["prng", "hash"])
 def test_saved_trials_do_not_change_the_summary(routers, plan, tmp_path, monkeypatch):
-    monkeypatch.setattr("jaxbench.sweep.cells.SHARD_TRIALS", 4)
+    monkeypatch.setattr("jaxbench.studies.cells.SHARD_TRIALS", 4)
     tables = []
     for save in (True, False):
         options = {"benchmark": "terminal_science", "save_trials": save, "routers": routers,

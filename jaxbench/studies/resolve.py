@@ -15,8 +15,8 @@ from jaxbench.options import AttackRequest, WorldSpec
 from jaxbench.options.parse import show
 from jaxbench.options.reading import SOURCE_NAMES
 from jaxbench.options.study import WORLD, Study
-from jaxbench.sweep.cells import OF_SUMMARY, CellPlan, Row, SweepPlan, key_options
-from jaxbench.sweep.figures import fitting
+from jaxbench.studies.cells import OF_SUMMARY, CellPlan, Row, SweepPlan, key_options
+from jaxbench.studies.figures import fitting
 from jaxbench.synthetic import blank
 from jaxbench.synthetic.layout import PARTS
 

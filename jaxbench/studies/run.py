@@ -10,9 +10,9 @@ from jaxbench import metrics
 from jaxbench.engine import Cell, ChunkOutcome, Runner, Work, chunked
 from jaxbench.engine.tables import trial_table
 from jaxbench.store import Shard, Store
-from jaxbench.sweep.cells import CellPlan, SweepPlan
-from jaxbench.sweep.shards import sum_shard, trial_shard
-from jaxbench.sweep.truth import add_truth
+from jaxbench.studies.cells import CellPlan, SweepPlan
+from jaxbench.studies.shards import sum_shard, trial_shard
+from jaxbench.studies.truth import add_truth
 from jaxbench.synthetic import World
 
 # Called with a shard that was written, its cell, and the trials in it (times conditions).

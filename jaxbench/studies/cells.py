@@ -15,8 +15,8 @@ from jaxbench.options import AttackRequest, WorldSpec
 from jaxbench.options.attack import as_options
 from jaxbench.options.study import Study
 from jaxbench.stats.bootstrap import block_edges
-from jaxbench.sweep.code import code_digest
-from jaxbench.sweep.truth import COLUMNS as TRUTH
+from jaxbench.studies.code import code_digest
+from jaxbench.studies.truth import COLUMNS as TRUTH
 from jaxbench.synthetic import World, draw_worlds
 from jaxbench.synthetic.world import CALL_BYTES, PER_SCORE
 

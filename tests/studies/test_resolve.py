@@ -7,8 +7,8 @@ import pytest
 
 from jaxbench.benchmark import Benchmark
 from jaxbench.errors import BadRequest
-from jaxbench.sweep import cells as cells_module
-from jaxbench.sweep import code
+from jaxbench.studies import cells as cells_module
+from jaxbench.studies import code
 from sweep_studies import FAST, TINY, planned
 
 

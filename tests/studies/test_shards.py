@@ -6,7 +6,7 @@ import pytest
 
 from jaxbench import metrics
 from jaxbench.store import Shard, content_key, parquet
-from jaxbench.sweep.shards import read_parts, read_trials, sum_shard, trial_shard
+from jaxbench.studies.shards import read_parts, read_trials, sum_shard, trial_shard
 
 SHARD = Shard(content_key("a"), 0, 9)
 NAMES = ["endpoint_a", "endpoint_b", "no_attack_model", "selected_model"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 # Rooms and modules that make numbers; commands, readers, options' texts and pictures do not.
 ROOMS = (
-    "attacker", "benchmark", "engine", "leaderboard", "metrics", "stats", "sweep", "synthetic",
+    "attacker", "benchmark", "engine", "leaderboard", "metrics", "stats", "studies", "synthetic",
 )  # fmt: skip
 MODULES = ("counters.py", "shapes.py")
 # A logarithm may end in another digit under another version of these.
@@ -18,7 +18,9 @@ LIBRARIES = ("jax", "jaxlib", "numpy")
 def code_digest() -> str:
     """SHA-256 over the source of what outcomes depend on, and the versions beneath it."""
     package = Path(__file__).resolve().parents[1]
-    paths = [path for room in ROOMS for path in sorted((package / room).rglob("*.py"))]
+    found = {room: sorted((package / room).rglob("*.py")) for room in ROOMS}
+    assert all(found.values()), "a room has moved, and its code would not be in the key"
+    paths = [path for room in ROOMS for path in found[room]]
     digest = hashlib.sha256(repr([(name, version(name)) for name in LIBRARIES]).encode())
     for path in (*paths, *(package / module for module in MODULES)):
         digest.update(str(path.relative_to(package)).encode() + b"\0")

@@ -8,8 +8,8 @@ from jaxbench.errors import unknown
 from jaxbench.options.study import FigureSpec, Study
 from jaxbench.options.table import ATTACK
 from jaxbench.options.world import PARAMETERS
-from jaxbench.sweep.cells import CellPlan
-from jaxbench.sweep.truth import COLUMNS as TRUTH
+from jaxbench.studies.cells import CellPlan
+from jaxbench.studies.truth import COLUMNS as TRUTH
 
 # The columns of a condition, in front of every table; what a study varies follows them.
 CONDITION_COLUMNS = ("benchmark", "endpoints", "interface", "mechanism", "coordinates")
