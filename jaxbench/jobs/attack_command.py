@@ -1,7 +1,6 @@
 """The command: one run directory per attack, a table and figures for people."""
 
 import json
-import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -9,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
-from rich.console import Console
 
 from jaxbench import report
 from jaxbench.benchmark import Benchmark
@@ -25,13 +23,13 @@ from jaxbench.jobs.attack import (
 )
 from jaxbench.jobs.dry_run import dry_run
 from jaxbench.jobs.opening import benchmark_record, check_apart, open_benchmark, source_config
-from jaxbench.jobs.progress import Report, log_option, progress
+from jaxbench.jobs.progress import Report, progress
 from jaxbench.jobs.record import check_device, machine_record
-from jaxbench.jobs.run_directory import check_directory, default_directory, run_directory
+from jaxbench.jobs.run_directory import run_directory
+from jaxbench.jobs.start import Start, wide_console
 from jaxbench.jobs.sweep import memory_for
 from jaxbench.options import AttackRequest
 from jaxbench.options.attack import JOB_OPTIONS, as_options
-from jaxbench.options.parse import boolean, text
 from jaxbench.options.study import Study
 from jaxbench.studies import CellPlan, SweepPlan
 from jaxbench.studies.cells import Row
@@ -56,42 +54,34 @@ def run(options: Mapping[str, object], command: str, several: bool = False) -> N
 
     **Errors:** `BadRequest`; nothing is written then.
     """
-    started = time.perf_counter()
-    out = options.get("out")
-    target = default_directory("attack") if out is None else Path(text("out", out))
-    overwrite, dry = (boolean(n, options.get(n) or False) for n in ("overwrite", "dry_run"))
-    log = log_option(options.get("log"))
-    if not dry:
-        check_directory(target, overwrite)
+    start = Start.of("attack", options)
     check_device()
     benchmark = open_benchmark(options)
-    check_apart(target, options)
+    check_apart(start.target, options)
     asked = {name: value for name, value in options.items() if name not in JOB_OPTIONS}
     request = request_for(benchmark, asked)
     plan = one_cell(benchmark, request)
     memory = memory_for(plan, options.get("memory"))
-    # Narrower tables would lose their numbers.
-    console = Console()
-    console.width = max(console.width, 80)
-    if dry:
+    console = wide_console()
+    if start.dry_run:
         report.print_plan(console, *dry_run(plan, memory))
         return
-    with progress(log, console) as told:
+    with progress(start.log, console) as told:
 
         def compiled(program: Program) -> None:
             told.event("compile", **vars(program))
 
         runner = Runner(memory.call_bytes, memory.host_bytes, Programs(compiled))
         attack = AttackRun(benchmark, request, runner=runner, host_bytes=memory.host_bytes)
-        with run_directory(target, overwrite) as folder:
+        with run_directory(start.target, start.overwrite) as folder:
             _run(attack, folder, told)
             result = attack.result()
-            _write(folder, result, options, command, started)
+            _write(folder, result, options, command, start)
     if several:
         print(command)
     report.print_attack(console, result.summary(), _notes(result))
     # Plain: rich would turn a name like :smile: into a picture.
-    print(target)
+    print(start.target)
 
 
 def one_cell(benchmark: Benchmark, request: AttackRequest) -> SweepPlan:
@@ -136,7 +126,7 @@ def _write(
     result: AttackResult,
     options: Mapping[str, object],
     command: str,
-    started: float,
+    start: Start,
 ) -> None:
     summary = result.summary()
     summary.to_csv(folder / "summary.csv", index=False)
@@ -149,11 +139,11 @@ def _write(
     (folder / "config.yaml").write_text(
         yaml.safe_dump(config, sort_keys=False, allow_unicode=True), encoding="utf-8"
     )
-    record = json.dumps(_record(result, command, started), indent=2, ensure_ascii=False)
+    record = json.dumps(_record(result, command, start), indent=2, ensure_ascii=False)
     (folder / "run.json").write_text(record + "\n", encoding="utf-8")
 
 
-def _record(result: AttackResult, command: str, started: float) -> dict:
+def _record(result: AttackResult, command: str, start: Start) -> dict:
     """`run.json`: what is needed to repeat the run, and what it took."""
     benchmark, watch = result.benchmark, result.watch
     significant = result.first_significant_budget()
@@ -176,7 +166,7 @@ def _record(result: AttackResult, command: str, started: float) -> dict:
         },
         **machine_record(),
         "seconds": {"compile": round(watch.compile, 3), "run": round(watch.run, 3),
-                    "total": round(time.perf_counter() - started, 3)},
+                    "total": start.seconds},
     }  # fmt: skip
 
 

@@ -6,16 +6,15 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import yaml
-from rich.console import Console
 
 from jaxbench import report
 from jaxbench.card import Card
 from jaxbench.jobs.describe import describe
 from jaxbench.jobs.opening import benchmark_record, check_apart, open_benchmark, source_config
 from jaxbench.jobs.record import check_device, machine_record
-from jaxbench.jobs.run_directory import check_directory, default_directory, run_directory
+from jaxbench.jobs.run_directory import run_directory
+from jaxbench.jobs.start import Start, wide_console
 from jaxbench.options.attack import JOB_OPTIONS
-from jaxbench.options.parse import boolean, text
 
 
 def run(options: Mapping[str, object], command: str, several: bool = False) -> None:
@@ -26,19 +25,15 @@ def run(options: Mapping[str, object], command: str, several: bool = False) -> N
 
     **Errors:** `BadRequest`; nothing is written then.
     """
-    started = time.perf_counter()
-    out = options.get("out")
-    target = default_directory("describe") if out is None else Path(text("out", out))
-    overwrite = boolean("overwrite", options.get("overwrite") or False)
-    check_directory(target, overwrite)
+    start = Start.of("describe", options)
     check_device()
     benchmark = open_benchmark(options, keep_shared_prompts=True)
-    check_apart(target, options)
+    check_apart(start.target, options)
     asked = {name: value for name, value in options.items() if name not in JOB_OPTIONS}
     begun = time.perf_counter()
     card = describe(benchmark, **asked)
     seconds = time.perf_counter() - begun
-    with run_directory(target, overwrite) as folder:
+    with run_directory(start.target, start.overwrite) as folder:
         _write(folder, card)
         config = source_config(options, benchmark) | card.request.as_options()
         (folder / "config.yaml").write_text(
@@ -51,19 +46,16 @@ def run(options: Mapping[str, object], command: str, several: bool = False) -> N
             "seeds": {"seed": card.request.seed},
             **machine_record(),
             "seconds": {"run": round(seconds, 3),
-                        "total": round(time.perf_counter() - started, 3)},
+                        "total": start.seconds},
         }  # fmt: skip
         (folder / "run.json").write_text(
             json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
         )
     if several:
         print(command)
-    # Narrower tables would lose their numbers.
-    console = Console()
-    console.width = max(console.width, 80)
-    report.print_card(console, card.to_dict())
+    report.print_card(wide_console(), card.to_dict())
     # Plain: rich would turn a name like :smile: into a picture.
-    print(target)
+    print(start.target)
 
 
 def _write(folder: Path, card: Card) -> None:

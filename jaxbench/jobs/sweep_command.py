@@ -1,26 +1,23 @@
 """The command: a sweep's run directory, there from the start, and what it says at the end."""
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 import pandas as pd
 import yaml
-from rich.console import Console
 
 from jaxbench import report
 from jaxbench.engine import Stopwatch
 from jaxbench.errors import BadRequest, counted
 from jaxbench.jobs.dry_run import dry_run
 from jaxbench.jobs.opening import benchmark_record
-from jaxbench.jobs.progress import log_option, progress
+from jaxbench.jobs.progress import progress
 from jaxbench.jobs.record import check_device, machine_record
-from jaxbench.jobs.run_directory import check_directory, default_directory
 from jaxbench.jobs.run_record import DONE, read_record, state_of, write_record
+from jaxbench.jobs.start import Start, wide_console
 from jaxbench.jobs.sweep import TRIALS, SweepResult, SweepRun, memory_for, plan_sweep, trials_file
-from jaxbench.jobs.sweep_directory import check_one, sweep_directory
-from jaxbench.options import parse
+from jaxbench.jobs.sweep_directory import sweep_directory
 from jaxbench.options.sweep import overrides, study_and_size
 from jaxbench.store import Store, read_plan
 from jaxbench.store.atomic import cannot_write
@@ -36,39 +33,29 @@ def run(options: Mapping[str, object], command: str, several: bool = False) -> N
 
     **Errors:** `BadRequest`; finished shards are kept.
     """
-    started = time.perf_counter()
     study, size = study_and_size(options)
-    out = options.get("out")
-    target = default_directory("sweep") if out is None else Path(parse.text("out", out))
-    resume, overwrite, dry = (
-        parse.boolean(name, options.get(name) or False)
-        for name in ("resume", "overwrite", "dry_run")
-    )
-    log = log_option(options.get("log"))
-    check_one(resume, overwrite)
-    if resume and out is None:
+    start = Start.of("sweep", options)
+    target = start.target
+    if start.resume and options.get("out") is None:
         raise BadRequest("resume=true goes on in a folder: say which with out=FOLDER")
-    if not (resume or dry):
-        check_directory(target, overwrite)
     plan = plan_sweep(study, size, options)
-    console = Console()
-    console.width = max(console.width, 80)
-    if resume and _is_done(target, plan):
+    console = wide_console()
+    if start.resume and _is_done(target, plan):
         console.print("done already", markup=False, highlight=False)
         print(target)
         return
     check_device()
     memory = memory_for(plan, options.get("memory"))
-    if dry:
+    if start.dry_run:
         programs, notes = dry_run(plan, memory)
         report.print_plan(console, programs, [*notes, *_skipped(plan), *plan.notes])
         return
     record = _record(plan, command, options)
-    before = read_record(target) if resume and target.is_dir() else None
-    with progress(log, console) as told:
+    before = read_record(target) if start.resume and target.is_dir() else None
+    with progress(start.log, console) as told:
         running = SweepRun(plan, memory, told)
         with sweep_directory(
-            target, record, plan.shards, resume, overwrite, running.hear
+            target, record, plan.shards, start.resume, start.overwrite, running.hear
         ) as shards:
             _remove_results(target, before)
             _write_config(target, plan, options)
@@ -79,7 +66,7 @@ def run(options: Mapping[str, object], command: str, several: bool = False) -> N
                 "compile": round(running.watch.compile, 3),
                 "run": round(running.watch.run, 3),
                 "summary": round(watch.total, 3),
-                "total": round(time.perf_counter() - started, 3),
+                "total": start.seconds,
             }
             ran = {
                 "programs": [asdict(program) for program in running.programs],
