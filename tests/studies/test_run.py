@@ -275,7 +275,7 @@ def planned_worlds(folder, file):
             lambda sizes: [*(n / sum(sizes[:2]) / 2 for n in sizes[:2]), 1 / 2],
         ),
     ],
-    ids=str,
+    ids=["tasks", "categories", "pooled", "pooled tasks"],
 )
 def test_truth_under_other_scoring(options, weigh, tmp_path):
     world = TINY | {"size_ratio": 3.0, "leader_gap": 0.0, "categories": 2}
