@@ -1,6 +1,6 @@
 """The simulation's splits, routers and tie signs by hand: loops over the documented counters.
 
-A word is threefry under a key made of seed, then stream (0 splits, 1 routers, 2 ties, 3 subsets of
+A word is threefry under a key made of seed, then stream (0 splits, 1 routers, 2 ties, 4 subsets of
 the reused items), then trial, at the counters (prompt number, block of 64 candidates). A prompt's
 number is its place among the sorted prompt hashes; candidate j has bit j % 32 of the first word of
 its block, or of the second from j % 64 = 32 on; a tie sign is the lowest bit of the first word.
@@ -18,7 +18,7 @@ from oracle.attack import OracleBenchmark, OracleRefusal
 from oracle.nested import reused_subset
 from oracle.split import fill, task_names
 
-SPLIT, ROUTER, TIE, SUBSET = 0, 1, 2, 3
+SPLIT, ROUTER, TIE, SUBSET = 0, 1, 2, 4
 Pair = tuple[int, int]
 
 
