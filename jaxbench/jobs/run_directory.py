@@ -61,8 +61,11 @@ def _check(target: Path, overwrite: bool) -> None:
                 f"out={target} holds what is not a jaxbench run ({foreign}); name a new folder"
             )
         if not overwrite:
+            onward = ""
+            if _is_unfinished(target):
+                onward = " (unfinished: the same command goes on with it with resume=true)"
             raise BadRequest(
-                f"out={target} holds another run; name a new folder, or replace it with "
+                f"out={target} holds another run{onward}; name a new folder, or replace it with "
                 "overwrite=true"
             )
         if is_locked(target):
@@ -96,6 +99,11 @@ def _foreign(folder: Path) -> str | None:
         return f"no {RECORD}"
     except (OSError, ValueError, TypeError, KeyError):
         return RECORD
+
+
+def _is_unfinished(folder: Path) -> bool:
+    """Whether a run of ours was stopped before its end."""
+    return json.loads((folder / RECORD).read_text(encoding="utf-8")).get("state") == "unfinished"
 
 
 def _is_partial(entry: Path) -> bool:

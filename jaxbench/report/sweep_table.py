@@ -62,7 +62,7 @@ def print_sweep(
     while len(shown) > 1 and _width(shown, losses) > room:
         shown, losses = shown[1:], [row[1:] for row in losses]
     table = Table(
-        title="selection loss, pp, by submissions", title_justify="left",
+        title="selection loss, pp, by submissions: mean [95 % interval]", title_justify="left",
         box=None, pad_edge=False, padding=(0, 2, 0, 0),
     )  # fmt: skip
     for key in keys:

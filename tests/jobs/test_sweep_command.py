@@ -132,7 +132,7 @@ def test_worlds_add_their_truth_and_parameters(study, here, capsys):
     lines = found.out.splitlines()
     assert re.split(r"\s{2,}", lines[1])[:3] == ["seed", "leader gap", "trials"]
     rows = [tuple(re.split(r"\s{2,}", line)[:2]) for line in lines[2:6]]
-    assert rows == [("0", "0.0"), ("0", "0.5"), ("1", "0.0"), ("1", "0.5")]
+    assert rows == [("0", "0"), ("0", "0.5"), ("1", "0"), ("1", "0.5")]
 
 
 def test_columns_of_mixed_conditions(study, here, capsys):
@@ -291,7 +291,7 @@ def test_a_dry_run_writes_nothing(study, here, capsys):
         assert everything_below(here) == before
         assert "terminal_science" in found.out
         assert re.search(
-            r"1 programs, 1 shards, 12 trials .* about \d+ s on this machine", found.out
+            r"1 program, 1 shard, 12 trials .* about \d+ s on this machine", found.out
         )
         assert re.search(r"memory: limit .* GB", found.out)
         assert found.err == ""
