@@ -44,6 +44,8 @@ def run(options: Mapping[str, object], command: str, several: bool = False) -> N
         console.print("done already", markup=False, highlight=False)
         print(target)
         return
+    if start.resume and not start.dry_run:
+        _check_continues(target, plan)
     check_device()
     memory = memory_for(plan, options.get("memory"))
     if start.dry_run:
@@ -97,6 +99,26 @@ def _is_done(target: Path, plan: SweepPlan) -> bool:
     if read_plan(target) != plan.shards or record.get("results_sha256") != plan.key:
         return False
     return all((target / name).is_file() for name in _results(plan))
+
+
+def _check_continues(target: Path, plan: SweepPlan) -> None:
+    """Refuse to put other results in place of finished ones; a study may grow.
+
+    **Errors:** `BadRequest` where `target` holds a finished sweep that has shards of other options.
+    """
+    record = read_record(target) if target.is_dir() else None
+    if record is None or record["job"] != "sweep" or state_of(record) != DONE:
+        return
+    found = read_plan(target)
+    if (
+        found is not None
+        and found.study == plan.shards.study
+        and not set(found) <= set(plan.shards)
+    ):
+        raise BadRequest(
+            f"out={target} holds the finished results of other options; name another folder, or "
+            "replace them with overwrite=true"
+        )
 
 
 def _results(plan: SweepPlan) -> list[str]:

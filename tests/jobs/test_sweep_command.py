@@ -229,17 +229,34 @@ def test_resume_with_other_options(study, here, capsys):
     means = [*CONDITION, "seed", "budget", *METRICS]
     pd.testing.assert_frame_equal(before[means], after[means], check_exact=True)
     assert not before.equals(after)
-    # Of trials: other shards, and the old ones stay.
-    ran(capsys, *words, "out=run", "resume=true", "trials=5", "save_trials=false")
+    # Of trials: a finished run is not replaced, but it may grow.
+    other = ("trials=5", "save_trials=false")
+    refused(capsys, here, (*words, "out=run", "resume=true", *other), "other options", "overwrite")
+    assert stamps(run / "shards").items() >= shards.items()
+    # One that was stopped goes on with whatever is asked now, beside the old shards.
+    record = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps(record | {"state": "unfinished"}))
+    ran(capsys, *words, "out=run", "resume=true", *other)
     assert len(list((run / "shards").glob("*.parquet"))) == 4
     assert stamps(run / "shards").items() >= {k: v for k, v in shards.items() if k.suffix}.items()
     # No trials of other options lie beside the new summary.
     assert not (run / "trials.parquet").exists()
     assert set(pd.read_csv(run / "summary.csv")["attempted_trials"]) == {5}
     assert status(run).shards == (2, 2)
-    # Another seed is another figure's line, and another study is refused.
+    # Another study is refused.
     other = study("other")
     refused(capsys, here, (*other, "out=run", "resume=true"), "holds study=mine", "study=other")
+
+
+def test_a_finished_study_may_grow(study, here, capsys):
+    words = study()
+    ran(capsys, *words, "out=run", "seed=[0]")
+    before = stamps(here / "run" / "shards")
+    ran(capsys, *words, "out=run", "resume=true", "seed=[0,1]")
+    after = stamps(here / "run" / "shards")
+    # Only what is new was computed.
+    assert after.items() > {k: v for k, v in before.items() if k.suffix}.items()
+    assert set(pd.read_csv(here / "run/summary.csv")["seed"]) == {0, 1}
 
 
 def test_a_figure_that_is_gone_does_not_stay(study, here, capsys):
@@ -290,9 +307,7 @@ def test_a_dry_run_writes_nothing(study, here, capsys):
         found = ran(capsys, *words, "dry_run=true", *more)
         assert everything_below(here) == before
         assert "terminal_science" in found.out
-        assert re.search(
-            r"1 program, 1 shard, 12 trials .* about \d+ s on this machine", found.out
-        )
+        assert re.search(r"1 program, 1 shard, 12 trials .* about \d+ s on this machine", found.out)
         assert re.search(r"memory: limit .* GB", found.out)
         assert found.err == ""
 
