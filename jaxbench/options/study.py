@@ -106,6 +106,9 @@ def read_study(
     vary |= mapping(place, f"sizes.{size}.vary", changed.get("vary"))
     listed = _listed(place, changed.get("conditions", found.get("conditions")))
     override(options, vary, listed, overrides)
+    for part in (options, vary, *listed):
+        for option in ("benchmark", "path", "items"):
+            parse.no_address(option, part.get(option))
     for option in (*options, *vary, *(key for entry in listed for key in entry)):
         _check_option(place, option)
     axes = {key: axis(place, key, value, at_hand) for key, value in vary.items()}

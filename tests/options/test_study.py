@@ -274,6 +274,23 @@ def test_anchors_and_merges(read):
     assert worlds(study) == [{"items": 24}] * 3
 
 
+@pytest.mark.parametrize("option", ["path", "items", "benchmark"])
+def test_addresses_are_not_repeated(option, read):
+    """Of a study's own options, of what it varies, and of conditions: they may hold a token."""
+    address = "https://user:TOKEN@host/x"
+    for parts in (
+        {"options": {option: address}},
+        {"options": {option: ["a", address]}},
+        {"options": {}, "vary": {option: ["a", address]}},
+        {"options": {}, "conditions": [{option: "a"}, {option: address}]},
+    ):
+        with pytest.raises(BadRequest, match="address of the network") as refusal:
+            read(parts)
+        assert "TOKEN" not in str(refusal.value)
+    # What a table holds may well be one.
+    read({"options": {"where": {"source": address}}})
+
+
 def test_too_many_conditions(refuse):
     axes = {f"world.{name}": {"count": 1000} for name in ("seed", "items", "models")}
     refuse({"vary": axes}, "1,000,000", "conditions")
