@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from jaxbench.errors import BadRequest
 from jaxbench.jobs.catalogue import Job
+from jaxbench.options.parse import no_address
 
 # What Hydra understands; jaxbench has no flags of its own.
 WITH_VALUE = frozenset(
@@ -16,7 +17,6 @@ MODES = frozenset(("--run", "-r", "--multirun", "-m", "--cfg", "-c", "--info", "
                    "--shell-completion", "-sc"))  # fmt: skip
 FLAGS = WITH_VALUE | MODES | {"--hydra-help", "--resolve"}
 CFG_VALUES = ("job", "hydra", "all")
-ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://")
 # Path values that Hydra's grammar takes as they are.
 PLAIN = re.compile(r"[A-Za-z0-9_./\-+%*@?|]*")
 
@@ -48,6 +48,8 @@ def check_arguments(job: Job, arguments: Sequence[str]) -> None:
         if key.startswith(("hydra.", "hydra/")):
             continue
         job.check_option(key)
+        if key in job.path_options or key == "benchmark":
+            no_address(key, value)
         listed = key in job.list_options and value.startswith("[")
         if key in job.path_options and not listed:
             _check_path(job, key, value, multirun)
@@ -101,9 +103,6 @@ def _check_modes(arguments: Sequence[str]) -> None:
 
 
 def _check_path(job: Job, key: str, value: str, multirun: bool) -> None:
-    if ADDRESS.match(value.lstrip("\"'")):
-        # Not repeated: it may hold a token.
-        raise BadRequest(f"{key} is an address of the network; download the file and give its name")
     if value[:1] in ("'", '"') or "${" in value:
         return
     if not PLAIN.fullmatch(value.replace(",", "") if multirun else value):

@@ -97,7 +97,7 @@ def _foreign(folder: Path) -> str | None:
         return None if "jaxbench" in record["versions"] else RECORD
     except FileNotFoundError:
         return f"no {RECORD}"
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return RECORD
 
 

@@ -40,7 +40,7 @@ def read_record(folder: Path) -> dict[str, object] | None:
         return None
     except OSError as error:
         raise BadRequest(f"{path}: {(error.strerror or str(error)).lower()}") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise BadRequest(f"{path} is no JSON") from None
     if not isinstance(record, dict) or not isinstance(record.get("job"), str):
         raise BadRequest(f"{path} is no record of a run (it names no job)")

@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float64
 
+from jaxbench.stats.bootstrap import added_in_order
+
 
 class CrossedVariance:
     """Sums of a metric over trials and banks, filled one bank and some trials at a time.
@@ -22,7 +24,7 @@ class CrossedVariance:
         self.budgets = budgets
         self._over_banks = np.zeros((trials, len(budgets)))
         self._over_trials = np.zeros((banks, len(budgets)))
-        self._squares = np.zeros(len(budgets))
+        self._squares = np.zeros((banks, len(budgets)))
         self._eligible = np.zeros(trials, dtype=bool)
 
     def add(self, bank: int, first: int, values: Float64[np.ndarray, "trials budgets"]) -> None:
@@ -31,8 +33,8 @@ class CrossedVariance:
         self._eligible[rows] = ~np.isnan(values).any(axis=1)
         filled = np.where(self._eligible[rows, None], values, 0.0)
         self._over_banks[rows] += filled
-        self._over_trials[bank] += filled.sum(axis=0)
-        self._squares += (filled**2).sum(axis=0)
+        self._over_trials[bank] = added_in_order(self._over_trials[bank], filled)
+        self._squares[bank] = added_in_order(self._squares[bank], filled**2)
 
     def components(self) -> pd.DataFrame:
         """Variance components per budget: `splits`, `banks`, `rest`; empty without two of each."""
@@ -46,7 +48,7 @@ class CrossedVariance:
         # Sums of squares around the mean; the rest is what neither margin explains.
         of_trials = banks * ((by_trial - mean) ** 2).sum(axis=0)
         of_banks = trials * ((by_bank - mean) ** 2).sum(axis=0)
-        rest = self._squares - trials * banks * mean**2 - of_trials - of_banks
+        rest = self._squares.sum(axis=0) - trials * banks * mean**2 - of_trials - of_banks
         rest /= (trials - 1) * (banks - 1)
         return table.assign(
             splits=(of_trials / (trials - 1) - rest) / banks,

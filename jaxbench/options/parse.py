@@ -16,6 +16,9 @@ UNITS = {"": 1, "b": 1}
 UNITS |= {f"{letter}b": 1000**power for power, letter in enumerate("kmgt", 1)}
 UNITS |= {f"{letter}ib": 1024**power for power, letter in enumerate("kmgt", 1)}
 
+# Where one begins: at the start, or behind quotes, brackets and commas.
+ADDRESS = re.compile(r"(?:^|[\[,\"'])\s*[A-Za-z][A-Za-z0-9+.\-]*://")
+
 
 def integer(name: str, value: object, least: int | None = None) -> int:
     """A whole number, at least `least`."""
@@ -44,6 +47,22 @@ def text(name: str, value: object) -> str:
     if not spelled.isprintable() and any("\ud800" <= c <= "\udfff" for c in spelled):
         raise BadRequest(f"{name}={spelled!r}: expected text that can be written as UTF-8")
     return spelled
+
+
+def no_address(name: str, value: object) -> None:
+    """Refuse an address of the network, also inside of a list or of what the command line spells.
+
+    It is not repeated, since it may hold a token: whoever may repeat a value asks here first.
+    """
+    if isinstance(value, Mapping):
+        value = [*value, *value.values()]
+    if isinstance(value, list | tuple):
+        for entry in value:
+            no_address(name, entry)
+    elif ADDRESS.search(str(value)):
+        raise BadRequest(
+            f"{name} is an address of the network; download the file and give its name"
+        )
 
 
 def fraction(name: str, value: object) -> Fraction:

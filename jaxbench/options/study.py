@@ -106,6 +106,9 @@ def read_study(
     vary |= mapping(place, f"sizes.{size}.vary", changed.get("vary"))
     listed = _listed(place, changed.get("conditions", found.get("conditions")))
     override(options, vary, listed, overrides)
+    for part in (options, vary, *listed):
+        for option in ("benchmark", "path", "items"):
+            parse.no_address(option, part.get(option))
     for option in (*options, *vary, *(key for entry in listed for key in entry)):
         _check_option(place, option)
     axes = {key: axis(place, key, value, at_hand) for key, value in vary.items()}
@@ -132,8 +135,14 @@ def read_study(
 def _find(name: str) -> tuple[str, str]:
     """What to call the file, and its text."""
     if name.endswith((".yaml", ".yml")) or "/" in name:
+        path = Path(name)
         try:
-            return name, Path(name).read_text(encoding="utf-8")
+            # A pipe would wait for a writer, and some devices never end.
+            if path.exists() and not (path.is_file() or path.is_dir()):
+                raise BadRequest(f"study={name}: not a regular file")
+            return name, path.read_text(encoding="utf-8")
+        except BadRequest:
+            raise
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or "no text"
             raise BadRequest(f"study={name}: {reason.lower()}") from None
@@ -144,10 +153,34 @@ def _find(name: str) -> tuple[str, str]:
     return f"sweeps/{path.name}", path.read_text(encoding="utf-8")
 
 
+class _Loader(yaml.SafeLoader):
+    """Plain YAML that says one thing: no key twice, nothing that contains itself."""
+
+    def construct_document(self, node: yaml.Node) -> object:
+        # All at once: an alias inside of what it names is refused then.
+        return self.construct_object(node, deep=True)
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict:
+        seen = set()
+        for key, _ in node.value:
+            # Other keys cannot be in a dictionary, or are of types that no study has.
+            if not isinstance(key, yaml.ScalarNode):
+                continue
+            if (key.tag, key.value) in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"{key.value!r} stands twice in one mapping", key.start_mark
+                )
+            seen.add((key.tag, key.value))
+        return super().construct_mapping(node, deep)
+
+
 def _mapping(place: str, text: str, keys: Sequence[str]) -> dict[str, object]:
     try:
-        found = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+        found = yaml.load(text, _Loader)
+    except RecursionError:
+        raise BadRequest(f"{place} is nested too deeply to be a study") from None
+    except (yaml.YAMLError, ValueError) as error:
+        # A date that is none, or a number of thousands of digits, is a ValueError.
         raise BadRequest(f"{place} is no YAML: {' '.join(str(error).split())}") from None
     if not isinstance(found, dict):
         raise BadRequest(f"{place} is no study: expected a mapping with {', '.join(keys)}")

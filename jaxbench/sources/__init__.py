@@ -1,6 +1,5 @@
 """Where benchmarks come from: names of the catalogue, and readers of files."""
 
-import re
 from dataclasses import fields
 from pathlib import Path
 
@@ -8,7 +7,7 @@ import pyarrow as pa
 
 from jaxbench.benchmark import Benchmark
 from jaxbench.errors import BadRequest, nearest
-from jaxbench.options import ReadOptions
+from jaxbench.options import ReadOptions, parse
 from jaxbench.sources.assembly.assemble import assemble
 from jaxbench.sources.by_name import load as load
 from jaxbench.sources.registry import read_outcomes
@@ -36,9 +35,8 @@ def read(path: str | Path, **options: object) -> Benchmark:
 
 def read_as(path: str | Path, options: ReadOptions) -> Benchmark:
     """`read`, with options that are checked already."""
-    if re.match(r"[A-Za-z][A-Za-z0-9+.\-]*://", str(path)):
-        # Not repeated: it may hold a token.
-        raise BadRequest("path is an address of the network; download the file and give its name")
+    parse.no_address("path", str(path))
+    parse.no_address("items", options.items)
     place = Path(path)
     try:
         place.stat()

@@ -61,7 +61,13 @@ class TrialSums:
         trials = np.arange(first, first + len(values))
         rows = np.searchsorted(self.edges, trials, side="right") - 1
         held, starts = np.unique(rows, return_index=True)
-        self.sums[held] += np.add.reduceat(np.where(valid, values, 0.0), starts)
+        counted = np.where(valid, values, 0.0)
+        if len(held) == len(counted):
+            self.sums[held] += counted
+        else:
+            stops = [*starts[1:], len(counted)]
+            for row, start, stop in zip(held, starts, stops, strict=True):
+                self.sums[row] = added_in_order(self.sums[row], counted[start:stop])
         self.counts[held] += np.add.reduceat(valid.astype(np.float64), starts)
 
     def only(self, columns: Int64[np.ndarray, " chosen"]) -> "TrialSums":
@@ -89,6 +95,16 @@ class TrialSums:
                 found[start:stop] = (times @ self.sums) / (times @ self.counts)
             start = stop
         return found
+
+
+def added_in_order(
+    total: Float64[np.ndarray, " columns"], values: Float64[np.ndarray, "rows columns"]
+) -> Float64[np.ndarray, " columns"]:
+    """`total` and every row of `values`, one after the other.
+
+    So a sum does not depend on the parts in which its terms came, as one of sums of parts would.
+    """
+    return np.add.accumulate(np.concatenate([total[None], values]))[-1]
 
 
 def block_edges(trials: int) -> Int64[np.ndarray, " rows"]:

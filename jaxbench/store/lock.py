@@ -75,7 +75,9 @@ def _take(descriptor: int, folder: Path) -> bool:
 
 def _refuse(descriptor: int, folder: Path) -> NoReturn:
     who = "another process"
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+    with contextlib.suppress(
+        OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError
+    ):
         owner = json.loads(os.pread(descriptor, 1000, 0))
         who = f"process {int(owner['pid'])} on {ascii(owner['host'])[1:-1]}"
     raise BadRequest(

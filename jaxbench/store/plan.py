@@ -102,7 +102,7 @@ def read_plan(folder: Path) -> Plan | None:
         return None
     except OSError as error:
         raise BadRequest(f"{path}: {(error.strerror or str(error)).lower()}") from None
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         if isinstance(error, BadRequest):
             raise
         raise BadRequest(f"{path} is no plan of a sweep, or damaged") from None

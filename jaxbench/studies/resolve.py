@@ -130,10 +130,12 @@ def _check(
 
     **Errors:** `BadRequest` for one that it cannot, unless the study skips such.
     """
+    # Trials know nothing of what only a summary depends on, which may differ.
+    of_summary = {name: getattr(asked[0][0], name) for name in OF_SUMMARY}
 
     def refusal(*requests: AttackRequest) -> BadRequest | None:
         try:
-            evaluator = Evaluator(benchmark, *requests)
+            evaluator = Evaluator(benchmark, *(replace(r, **of_summary) for r in requests))
             for condition in evaluator.conditions:
                 evaluator.coordinates(condition)
         except BadRequest as error:

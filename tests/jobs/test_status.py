@@ -143,6 +143,7 @@ def test_finished_runs_of_other_jobs(capsys, here):
         ("run.json", None, "run.json is missing"),
         ("run.json", "", "run/run.json is no JSON"),
         ("run.json", '{"job": ', "run/run.json is no JSON"),
+        ("run.json", "[" * 100_000, "run/run.json is no JSON"),
         ("run.json", "[1]", "run/run.json is no record of a run"),
         ("run.json", '{"job": 3}', "run/run.json is no record of a run"),
         ("plan.json", "{}", "run/plan.json is no plan of a sweep"),

@@ -57,6 +57,34 @@ def test_banks_are_runs_of_their_own(result):
     assert summary.loc[2, "selection_loss_pp_bank_sd"] > 0.1
 
 
+@pytest.mark.parametrize("means_only", [False, True])
+def test_sums_do_not_depend_on_the_parts_that_trials_come_in(means_only):
+    """Above 10,000 trials whole blocks are rows, and for means alone there is one row."""
+    trials = 30 if means_only else 10_050
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(trials, len(METRICS))), columns=list(METRICS))
+    table = table.assign(trial=np.arange(trials), budget=0, eligible=True)
+
+    def summed(size):
+        summary = metrics.Summary(trials, (0,), means_only=means_only)
+        for start in range(0, trials, size):
+            summary.add(table[start : start + size])
+        return summary
+
+    whole = summed(trials)
+    for size in (7, 1000):
+        pd.testing.assert_frame_equal(summed(size).means(), whole.means(), check_exact=True)
+        found, expected = (s.table(resamples=9, seed=0) for s in (summed(size), whole))
+        pd.testing.assert_frame_equal(found, expected, check_exact=True)
+    if means_only:
+        # As what holds every trial sums them: the spread over equal banks is 0.
+        every = metrics.Summary(trials, (0,))
+        every.add(table)
+        pd.testing.assert_frame_equal(every.means(), whole.means(), check_exact=True)
+        spread = metrics.bank_spread([every.means(), whole.means()])
+        assert (spread.filter(like="_bank_sd") == 0).to_numpy().all()
+
+
 def first(losses: dict[int, np.ndarray], seed: int) -> int | None:
     """The first significant budget where these are the losses per budget and trial."""
     trials = len(losses[0])

@@ -36,6 +36,18 @@ def test_components_of_the_two_way_analysis():
     assert row[["splits", "banks", "rest"]].tolist() == pytest.approx(expected)
 
 
+def test_components_do_not_depend_on_the_parts_that_trials_come_in():
+    values = np.random.default_rng(3).normal(size=(3, 200, 1))
+    found = []
+    for size in (200, 7):
+        parts = CrossedVariance(trials=200, banks=3, budgets=(8,))
+        for start in range(0, 200, size):
+            for bank in range(3):
+                parts.add(bank, start, values[bank, start : start + size])
+        found.append(parts.components())
+    pd.testing.assert_frame_equal(*found, check_exact=True)
+
+
 def test_one_bank_or_one_trial_has_no_components():
     one = CrossedVariance(trials=3, banks=1, budgets=(8,))
     one.add(0, 0, np.ones((3, 1)))

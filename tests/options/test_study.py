@@ -1,5 +1,6 @@
 """Studies: what a YAML file means, what may be put in its place, and what is refused."""
 
+import os
 import subprocess
 import sys
 
@@ -250,10 +251,44 @@ def test_studies_that_are_none(parts, words, refuse):
         ("- 1", ["is no study"]),
         ("just words", ["is no study"]),
         ("a: !!python/object/apply:os.getcwd []", ["is no YAML"]),
+        ("vary: {interface: &a [task, *a]}", ["is no YAML", "recursive"]),
+        ("options: &a {world: *a}", ["is no YAML", "recursive"]),
+        ("vary: {a: [1], a: [2]}", ["is no YAML", "'a' stands twice"]),
+        ("options: {}\nvary: {}\noptions: {}", ["is no YAML", "'options' stands twice"]),
+        ("summary: 2026-99-99", ["is no YAML", "month"]),
+        (f"summary: {'9' * 5000}", ["is no YAML", "digits"]),
+        (f"summary: {'[' * 3000}{']' * 3000}", ["nested too deeply"]),
     ],
 )
 def test_text_that_is_no_study(text, words, refuse):
     refuse(text, *words)
+
+
+def test_anchors_and_merges(read):
+    """An alias beside what it names, and a key that a merge brings too, are plain YAML."""
+    study = read(
+        "sizes: {smoke: {}}\n"
+        "conditions: [&a {world: &w {items: 24}, seed: 1}, {<<: *a, seed: 2}, {world: *w}]\n"
+    )
+    assert column(study, "seed") == [1, 2, None]
+    assert worlds(study) == [{"items": 24}] * 3
+
+
+@pytest.mark.parametrize("option", ["path", "items", "benchmark"])
+def test_addresses_are_not_repeated(option, read):
+    """Of a study's own options, of what it varies, and of conditions: they may hold a token."""
+    address = "https://user:TOKEN@host/x"
+    for parts in (
+        {"options": {option: address}},
+        {"options": {option: ["a", address]}},
+        {"options": {}, "vary": {option: ["a", address]}},
+        {"options": {}, "conditions": [{option: "a"}, {option: address}]},
+    ):
+        with pytest.raises(BadRequest, match="address of the network") as refusal:
+            read(parts)
+        assert "TOKEN" not in str(refusal.value)
+    # What a table holds may well be one.
+    read({"options": {"where": {"source": address}}})
 
 
 def test_too_many_conditions(refuse):
@@ -272,7 +307,10 @@ def test_an_unknown_study(name):
 def test_files_that_cannot_be_read(tmp_path):
     (tmp_path / "folder.yaml").mkdir()
     (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe\x00")
+    # Waiting for a writer would be for ever.
+    os.mkfifo(tmp_path / "pipe.yaml")
     for name, words in (
+        ("pipe.yaml", "not a regular file"),
         ("folder.yaml", "is a directory"),
         ("bytes.yaml", "no text"),
         ("none.yaml", "no such file"),

@@ -146,11 +146,25 @@ def test_addresses_are_not_repeated(tmp_path, capsys):
                 said = refused(capsys, here, (job, word), "address of the network")
                 assert "TOKEN" not in said
                 assert "SECRET" not in said
+        for job, word in (
+            ("sweep", "path=[https://user:TOKEN@host/x.csv]"),
+            ("sweep", "path=[\"a.csv\",'https://user:TOKEN@host/x.csv']"),
+            ("attack", "benchmark=https://user:TOKEN@host/x.csv"),
+            ("describe", "items=https://user:TOKEN@host/x.csv"),
+        ):
+            said = refused(capsys, here, (job, word), "address of the network")
+            assert "TOKEN" not in said
         found = answer(capsys, "describe", "--experimental-rerun=evil.pickle")
         assert (found.status, "unknown flag" in found.err) == (2, True)
-    with pytest.raises(jaxbench.BadRequest) as refusal:
-        jaxbench.read("https://user:TOKEN@host/x.csv")
-    assert "TOKEN" not in str(refusal.value)
+    file = tmp_path / "x.csv"
+    file.write_text("model,item_id,score\n")
+    for path, options in (
+        ("https://user:TOKEN@host/x.csv", {}),
+        (file, {"items": "https://user:TOKEN@host/x.csv"}),
+    ):
+        with pytest.raises(jaxbench.BadRequest, match="address of the network") as refusal:
+            jaxbench.read(path, **options)
+        assert "TOKEN" not in str(refusal.value)
 
 
 def test_a_name_is_no_picture():

@@ -56,7 +56,9 @@ SOUND = {"format": 1, "study": "s", "size": "smoke", "groups": [GROUP]}
      json.dumps(SOUND | {"groups": [GROUP | {"key": "../../etc"}]}),
      json.dumps(SOUND | {"groups": [GROUP | {"ranges": [[0]]}]}),
      json.dumps(SOUND | {"groups": [GROUP | {"ranges": [["0", "9"]]}]}),
-     json.dumps(SOUND | {"groups": 3})],
+     json.dumps(SOUND | {"groups": 3}), "[" * 100_000,
+     # JSON as Python reads it knows infinity.
+     json.dumps(SOUND | {"groups": [GROUP | {"conditions": float("inf")}]})],
 )  # fmt: skip
 def test_damaged_plans_are_named(text, tmp_path):
     (tmp_path / "plan.json").write_text(json.dumps(SOUND))

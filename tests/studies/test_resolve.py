@@ -47,6 +47,17 @@ def test_conditions_of_one_benchmark_and_its_trials_are_one_cell(plan):
     assert {row.request for row in cell.rows} == set(range(16))
 
 
+def test_what_only_a_summary_depends_on_may_differ_within_a_cell(plan, plan_worlds):
+    vary = {"resamples": [5, 6], "bootstrap_seed": [1, 2], "interface": ["task", "aggregate"]}
+    for planning in (plan, plan_worlds):
+        (cell,) = planning(vary=vary).cells
+        assert len(cell.rows) == 8
+        assert len(cell.requests) == 2
+        assert {(row.resamples, row.bootstrap_seed) for row in cell.rows} == {
+            (r, s) for r in (5, 6) for s in (1, 2)
+        }
+
+
 @pytest.mark.parametrize(
     ("option", "values"),
     [
