@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import jax
+import pandas as pd
 
 from jaxbench import metrics, store
 from jaxbench.benchmark import Benchmark
@@ -18,7 +19,7 @@ from jaxbench.stats.bootstrap import block_edges
 from jaxbench.studies.code import code_digest
 from jaxbench.studies.truth import COLUMNS as TRUTH
 from jaxbench.synthetic import World, draw_worlds
-from jaxbench.synthetic.world import CALL_BYTES, PER_SCORE
+from jaxbench.synthetic.worlds import CALL_BYTES, PER_SCORE
 
 # Rows of a shard's table, and trials at most: a shard is what a kill can lose.
 SHARD_ROWS = 200_000
@@ -123,6 +124,22 @@ class CellPlan:
             backend=jax.default_backend(),
             reduced=request.simulator == "reduced",
         )
+
+    def empty_summary(self, bank: int) -> metrics.Summary:
+        """A summary of one condition under a bank, with nothing in it; only bank 0 is resampled."""
+        budgets = (0, *self.request.budgets)
+        return metrics.Summary(
+            self.request.trials, budgets, metrics=self.metrics, means_only=bank > 0
+        )
+
+    def part(self, bank: int, frame: pd.DataFrame, first: int, last: int) -> metrics.Part:
+        """What the trials of one shard add to a summary.
+
+        A summary is made of parts whether trials are saved or not, so that both give the same bits.
+        """
+        summary = self.empty_summary(bank)
+        summary.add(frame)
+        return summary.part(first, last)
 
     def table_rows(self) -> int:
         """Rows of the largest table of trials that is written at once."""

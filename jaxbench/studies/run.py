@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 import pandas as pd
 import pyarrow as pa
 
-from jaxbench import metrics
 from jaxbench.engine import Cell, ChunkOutcome, Runner, Work, chunked
 from jaxbench.engine.tables import trial_table
 from jaxbench.store import Shard, Store
@@ -93,12 +92,9 @@ def _shard(opened: _Open, shard: Shard) -> pa.Table:
     request = opened.plan.request
     if request.save_trials:
         return trial_shard(whole)
-    parts = []
-    for condition, bank, frame in whole:
-        summary = metrics.Summary(
-            request.trials, (0, *request.budgets), metrics=opened.plan.metrics,
-            means_only=bank > 0,
-        )  # fmt: skip
-        summary.add(frame)
-        parts.append((condition, bank, summary.part(shard.first, shard.last)))
-    return sum_shard(parts)
+    return sum_shard(
+        [
+            (condition, bank, opened.plan.part(bank, frame, shard.first, shard.last))
+            for condition, bank, frame in whole
+        ]
+    )

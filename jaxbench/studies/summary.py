@@ -51,22 +51,20 @@ def _cell(
 ) -> Iterator[pd.DataFrame]:
     request = cell.request
     summaries = {
-        (c, bank): metrics.Summary(
-            request.trials, (0, *request.budgets), metrics=cell.metrics, means_only=bank > 0
-        )
+        (c, bank): cell.empty_summary(bank)
         for c in range(len(evaluator.conditions))
         for bank in range(request.banks)
     }
     rows = conditions_of(cell, evaluator)
     fronts = [condition_columns(evaluator, c, row.varied) for c, row in rows]
     places = [evaluator.conditions.index(c) for c, _ in rows]
-    for _, table in shards.tables(cell.group(1).shards()):
+    for shard, table in shards.tables(cell.group(1).shards()):
         if not request.save_trials:
             for c, bank, part in read_parts(table):
                 summaries[c, bank].add_part(part)
             continue
         for c, bank, frame in read_trials(table):
-            summaries[c, bank].add(frame)
+            summaries[c, bank].add_part(cell.part(bank, frame, shard.first, shard.last))
             if trials and bank == 0:
                 for front, place in zip(fronts, places, strict=True):
                     if place == c:

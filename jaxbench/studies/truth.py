@@ -12,7 +12,7 @@ import pandas as pd
 from jaxbench.benchmark.scoring import task_weights
 from jaxbench.engine import ChunkOutcome, Evaluator
 from jaxbench.synthetic import World
-from jaxbench.synthetic.world import SCORING
+from jaxbench.synthetic.worlds import SCORING
 
 COLUMNS = ("no_attack_true_pp", "selected_true_pp", "true_loss_pp")
 

@@ -1,6 +1,6 @@
 """Synthetic worlds: leaderboards drawn from a response model, whose truth is known."""
 
-from jaxbench.synthetic.world import World as World
-from jaxbench.synthetic.world import blank as blank
-from jaxbench.synthetic.world import draw_worlds as draw_worlds
-from jaxbench.synthetic.world import world as world
+from jaxbench.synthetic.worlds import World as World
+from jaxbench.synthetic.worlds import blank as blank
+from jaxbench.synthetic.worlds import draw_worlds as draw_worlds
+from jaxbench.synthetic.worlds import world as world

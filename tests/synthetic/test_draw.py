@@ -68,7 +68,7 @@ def test_company_order_and_chunks_mean_nothing(alone, monkeypatch):
     # Among so many others that the compiler takes other vector widths.
     crowd = draw_worlds([*(replace(SMALL, seed=s) for s in range(4, 33)), *specs])
     assert all(map(same, crowd[29:], alone))
-    monkeypatch.setattr("jaxbench.synthetic.world.CALL_BYTES", 3 * 64 * 8 * 24)
+    monkeypatch.setattr("jaxbench.synthetic.worlds.CALL_BYTES", 3 * 64 * 8 * 24)
     assert all(map(same, draw_worlds(specs), alone))
     assert draw_worlds([]) == []
 
