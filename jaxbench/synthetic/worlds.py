@@ -39,6 +39,10 @@ class World:
     difficulties: Float64[np.ndarray, " items"]
     discriminations: Float64[np.ndarray, " items"]
 
+    def __repr__(self) -> str:
+        shape = f"{self.spec.models} models, {self.spec.items} items, {self.spec.tasks} tasks"
+        return f"World({self.spec.name!r}: {shape})"
+
     @cached_property
     def truth(self) -> Float64[np.ndarray, "models tasks"]:
         """Expected score of every model on a fresh item of every task, in [0, 1], to 1e-8."""

@@ -218,3 +218,9 @@ def test_true_scores_weigh_tasks_as_the_rules_do():
         world.true_scores("equal_tasks")
     with pytest.raises(BadRequest, match="no categories"):
         one(SMALL).true_scores("equal_category")
+
+
+def test_a_world_is_shown_in_a_line():
+    shown = repr(jaxbench.world(models=5, items=40, tasks=2))
+    assert shown.startswith("World('world-")
+    assert shown.endswith(": 5 models, 40 items, 2 tasks)")
