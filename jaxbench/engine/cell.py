@@ -20,9 +20,6 @@ from jaxbench.engine.frame import Frame
 from jaxbench.engine.layout import Layout
 from jaxbench.metrics.trial import History
 
-# Whose endpoints a view takes: reused items, and a group of conditions with equal endpoints.
-View = tuple[int | None, int]
-
 
 @dataclass(frozen=True)
 class Chunk:
