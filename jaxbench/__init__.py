@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jaxbench.jobs.attack import attack as attack
     from jaxbench.jobs.describe import describe as describe
     from jaxbench.jobs.sweep import SweepResult as SweepResult
-    from jaxbench.jobs.sweep import sweep as sweep
+    from jaxbench.jobs.sweep_into import sweep as sweep
     from jaxbench.sources import load as load
     from jaxbench.sources import read as read
     from jaxbench.sources import write as write
@@ -38,7 +38,7 @@ _HOMES = {
     "describe": "jaxbench.jobs.describe",
     "load": "jaxbench.sources",
     "read": "jaxbench.sources",
-    "sweep": "jaxbench.jobs.sweep",
+    "sweep": "jaxbench.jobs.sweep_into",
     "world": "jaxbench.synthetic",
     "write": "jaxbench.sources",
 }

@@ -1,7 +1,6 @@
 """A sweep from Python: what `jaxbench.sweep` runs and returns."""
 
 import contextlib
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -20,9 +19,7 @@ from jaxbench.engine.plan import workers
 from jaxbench.engine.programs import Program, Programs
 from jaxbench.errors import unknown
 from jaxbench.jobs.opening import open_benchmark
-from jaxbench.jobs.progress import Report, SilentReport
-from jaxbench.jobs.record import machine_record
-from jaxbench.jobs.sweep_directory import sweep_directory
+from jaxbench.jobs.progress import Report
 from jaxbench.machine import process_limit
 from jaxbench.named.catalogue import catalogue
 from jaxbench.named.places import BUNDLED, CACHED, OFFLINE, state
@@ -30,7 +27,7 @@ from jaxbench.options import parse
 from jaxbench.options.study import Study, read_study
 from jaxbench.options.sweep import overrides
 from jaxbench.store import Damaged, Shard, Store
-from jaxbench.studies import CellPlan, SweepPlan, plan_cells, run_cells, summarise
+from jaxbench.studies import CellPlan, SweepPlan, plan_cells, run_cells
 from jaxbench.studies.cells import worlds_held
 from jaxbench.studies.trials import trial_types, typed
 
@@ -128,39 +125,6 @@ class SweepResult:
         if spec is None:
             raise unknown(f"figure of study {self.study.name}", name, named)
         return report.study_figure(self._table, spec)
-
-
-def sweep(
-    study: str, *, size: str = "smoke", out: str | Path | None = None, resume: bool = False,
-    overwrite: bool = False, memory: str | int | None = None, **options: object,
-) -> SweepResult:  # fmt: skip
-    """Run a named study: many conditions, in shards that survive whatever stops them.
-
-    **Arguments:**
-
-    - `study`: a name of `sweeps/`, or a YAML file of that form; `size`: `smoke` or `full`.
-    - `out`: where shards are kept, so that `resume=True` goes on after an interruption (default:
-      nowhere).
-    - `memory`: what the process keeps to, such as `"2GB"`.
-    - `options`: options of `jaxbench attack` in place of the study's.
-
-    **Returns:** a `SweepResult` with `.summary()`, `.trials()` and `.plot()`.
-
-    **Errors:** `BadRequest` for an unknown study or option, an empty grid, a condition that cannot
-    be done, or too little memory; nothing is compiled then.
-    """
-    plan = plan_sweep(study, size, options)
-    run = SweepRun(plan, memory_for(plan, memory), SilentReport())
-    with contextlib.ExitStack() as stack:
-        if out is None:
-            out = stack.enter_context(tempfile.TemporaryDirectory(prefix="jaxbench-"))
-        record = {"job": "sweep", "command": "", **machine_record()}
-        with sweep_directory(Path(out), record, plan.shards, resume, overwrite, run.hear) as shards:
-            run.shards(shards)
-            kept: list[pd.DataFrame] = []
-            table = summarise(plan, shards, kept.append)
-    trials = pd.concat(kept, ignore_index=True) if kept else None
-    return SweepResult(plan.study, table, trials)
 
 
 def plan_sweep(study: str, size: str, options: Mapping[str, object]) -> SweepPlan:

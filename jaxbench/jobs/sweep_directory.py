@@ -7,7 +7,14 @@ from pathlib import Path
 from jaxbench import unfinished
 from jaxbench.errors import BadRequest
 from jaxbench.jobs.run_directory import run_directory
-from jaxbench.jobs.run_record import UNFINISHED, read_record, resume_command, write_record
+from jaxbench.jobs.run_record import (
+    DONE,
+    UNFINISHED,
+    read_record,
+    resume_command,
+    state_of,
+    write_record,
+)
 from jaxbench.store import Damaged, Plan, Store, read_plan, write_plan
 from jaxbench.store.shard import SHARDS
 
@@ -77,5 +84,11 @@ def _is_there(target: Path, plan: Plan) -> bool:
         raise BadRequest(
             f"out={target} holds study={found.study} size={found.size}, not study={plan.study} "
             f"size={plan.size}; name another folder"
+        )
+    if found is not None and state_of(record) == DONE and not set(found) <= set(plan):
+        # A study may grow; what is finished is replaced by nothing else.
+        raise BadRequest(
+            f"out={target} holds the finished results of other options; name another folder, or "
+            "replace them with overwrite=true"
         )
     return True

@@ -259,6 +259,23 @@ def test_a_finished_study_may_grow(study, here, capsys):
     assert set(pd.read_csv(here / "run/summary.csv")["seed"]) == {0, 1}
 
 
+def test_from_python_a_run_directory_is_the_commands(study, here, capsys):
+    words = study(figures=FIGURES)
+    ran(capsys, *words, "out=run")
+    mine = words[-1].partition("=")[2]
+    result = jaxbench.sweep(mine, out="own")
+    assert status(here / "own").state == "done"
+    for name in ("summary.csv", "loss.svg"):
+        assert (here / "own" / name).read_bytes() == (here / "run" / name).read_bytes()
+    assert len(result.trials()) == len(pd.read_parquet(here / "run/trials.parquet"))
+    before = everything_below(here / "own")
+    again = jaxbench.sweep(mine, out="own", resume=True)
+    assert len(again.summary()) == len(result.summary())
+    with pytest.raises(jaxbench.BadRequest, match="other options"):
+        jaxbench.sweep(mine, out="own", resume=True, trials=5)
+    assert everything_below(here / "own") == before
+
+
 def test_a_figure_that_is_gone_does_not_stay(study, here, capsys):
     ran(capsys, *study(figures=FIGURES), "out=run")
     ran(capsys, *study(figures=FIGURES[:1]), "out=run", "resume=true")
@@ -398,11 +415,11 @@ def test_the_amount_that_is_asked_for_is_enough(limit, here, tmp_path):
 
     def run(memory):
         code = (
-            "import sys\nfrom jaxbench.cli import main\nfrom jaxbench.jobs import sweep_command\n"
+            "import sys\nfrom jaxbench.cli import main\nfrom jaxbench.jobs import sweep_into\n"
             # Planning alone: what comes after it takes longer.
             "class Enough(Exception): pass\n"
             "def enough(*_, **__): raise Enough\n"
-            "sweep_command.sweep_directory = enough\n"
+            "sweep_into.sweep_directory = enough\n"
             "try: sys.exit(main(sys.argv[1:]))\nexcept Enough: sys.exit(0)\n"
         )
         words = ["sweep", "study=./mine.yaml", "out=run", f"memory={memory}"]

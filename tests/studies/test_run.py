@@ -12,7 +12,7 @@ from fresh import split
 from jaxbench import metrics
 from jaxbench.benchmark import FINAL_ROUTER
 from jaxbench.engine import Runner
-from jaxbench.jobs.sweep import sweep
+from jaxbench.jobs.sweep_into import sweep
 from jaxbench.metrics import METRICS
 from jaxbench.store import Store
 from jaxbench.studies import run_cells, summarise
