@@ -27,6 +27,7 @@ from jaxtyping import Array, Bool, Float64, Int32, Int64, Num
 
 from jaxbench.attacker import FreshBank, SharedBank, decoder
 from jaxbench.benchmark.scoring import Overall
+from jaxbench.engine.history import History, extend_history
 from jaxbench.engine.plan import Arithmetic
 from jaxbench.leaderboard import Release, evaluate
 
@@ -78,14 +79,6 @@ class Outcomes(NamedTuple):
     best_heldout: Float64[Array, "budgets rows views"]
     gap: Float64[Array, "budgets rows views"]
     routes: Bool[Array, "budgets rows conditions slots"] | None
-
-
-class History(NamedTuple):
-    """Best scores so far on each side, and the largest gap between them so far."""
-
-    best_reused: Float64[Array, "*candidates rows views"]
-    best_heldout: Float64[Array, "*candidates rows views"]
-    gap: Float64[Array, "*candidates rows views"]
 
 
 class _Segment(NamedTuple):
@@ -147,8 +140,8 @@ def attack_rows(
         ]
         extended = extend_history(
             history,
-            _scores(rules.reused, contrasts, rows.sums_reused),
-            _scores(rules.heldout, hidden, rows.sums_heldout),
+            jnp.moveaxis(_scores(rules.reused, contrasts, rows.sums_reused), 2, 0),
+            jnp.moveaxis(_scores(rules.heldout, hidden, rows.sums_heldout), 2, 0),
         )
 
         def add(votes, last):
@@ -234,27 +227,6 @@ def unit_slots(release: Release, sizes: tuple[int, ...]) -> list[slice]:
     starts = [stop - sizes[unit] for stop, unit in zip(stops, order, strict=True)]
     spans = dict(zip(order, map(slice, starts, stops), strict=True))
     return [spans[unit] for unit in range(len(sizes))]
-
-
-def extend_history(
-    history: History,
-    reused: Float64[Array, "rows views candidates"],
-    heldout: Float64[Array, "rows views candidates"],
-) -> History:
-    """Best scores so far and the largest gap after every candidate of a block, in order.
-
-    Each field is `(candidates, rows, views)`.
-    """
-
-    def step(history, scores):
-        best_reused = jnp.maximum(history.best_reused, scores[0])
-        best_heldout = jnp.maximum(history.best_heldout, scores[1])
-        gap = jnp.maximum(history.gap, jnp.abs(best_reused - best_heldout))
-        history = History(best_reused, best_heldout, gap)
-        return history, history
-
-    scores = (jnp.moveaxis(reused, 2, 0), jnp.moveaxis(heldout, 2, 0))
-    return lax.scan(step, history, scores)[1]
 
 
 def _segments(releases: Sequence[Release], units: Sequence[slice]) -> list[_Segment]:

@@ -34,7 +34,8 @@ from jaxtyping import Array, Bool, Float64, Int32, Int64, UInt32
 from jaxbench.attacker import FreshBank, decoder
 from jaxbench.benchmark.scoring import Overall
 from jaxbench.counters import words
-from jaxbench.engine.reduced_history import Binomial, History, by_blocks, by_records, extend
+from jaxbench.engine.history import History, extend_history
+from jaxbench.engine.reduced_history import Binomial, by_blocks, by_records
 from jaxbench.leaderboard import evaluate
 
 BLOCK = 64
@@ -149,7 +150,7 @@ def reduced_rows(
     if shape.records:
         zero = jnp.zeros((), dtype=jnp.int32)
         past = by_records(
-            start, extend(start, *scores(zero)), EXACT, ends,
+            start, extend_history(start, *(side.T for side in scores(zero))), EXACT, ends,
             _binomial(rows.tails_reused, rows.differing_reused, rows.sums_reused, rows.step,
                       rows.weight_reused),
             _binomial(rows.tails_heldout, rows.differing_heldout, rows.sums_heldout, rows.step,

@@ -14,30 +14,7 @@ from jax import lax
 from jaxtyping import Array, Float64, Int32, UInt32
 
 from jaxbench.counters import words
-
-
-class History(NamedTuple):
-    """Best scores so far on either side, and the largest gap between them so far."""
-
-    best_reused: Array
-    best_heldout: Array
-    gap: Array
-
-
-def extend(history: History, reused: Array, heldout: Array) -> History:
-    """The history after every candidate of a block, in order, `(candidates, rows)`.
-
-    **Arguments:** scores `(rows, candidates)`.
-    """
-
-    def step(history, scores):
-        best_reused = jnp.maximum(history.best_reused, scores[0])
-        best_heldout = jnp.maximum(history.best_heldout, scores[1])
-        gap = jnp.maximum(history.gap, jnp.abs(best_reused - best_heldout))
-        history = History(best_reused, best_heldout, gap)
-        return history, history
-
-    return lax.scan(step, history, (reused.T, heldout.T))[1]
+from jaxbench.engine.history import History, extend_history
 
 
 def by_blocks(
@@ -51,7 +28,7 @@ def by_blocks(
 
     def one(index, carry):
         history, found = carry
-        extended = extend(history, *scores(index))
+        extended = extend_history(history, *(side.T for side in scores(index)))
         # Budgets that end in this block or later; later blocks overwrite.
         so_far = ends - index * block
         place = jnp.clip(so_far - 1, 0, block - 1)
