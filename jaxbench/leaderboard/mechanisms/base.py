@@ -1,0 +1,126 @@
+"""What a mechanism is: a pure step along the submissions of a trial, batched over trials.
+
+A mechanism sees the true losses of one submission after the other, as whole ticks (loss = 1 -
+score; lower is better), and says what is released. Losses are whole numbers held in float64, which
+is exact below 2^53, so that comparisons and ties are those of the integers. Random numbers come
+from a table that the caller gives, a row per submission, so that nothing depends on how work is
+cut up.
+
+Source: spec of the mechanisms, "common ground".
+"""
+
+from typing import Any
+
+import equinox as eqx
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Bool, Float64
+
+# Slots of the table of draws.
+THRESHOLD, COMPARISON, RELEASE = 0, 1, 2
+# Whatever a mechanism remembers: a tree of arrays with the batch in front.
+State = Any
+
+
+class Submission(eqx.Module):
+    """One submission as the evaluator knows it, in ticks.
+
+    `losses` has a number per released number; `public` is the same on the public part, for a
+    mechanism that compares two parts (and then `losses` are those of the other part).
+    """
+
+    losses: Float64[Array, "*batch numbers"]
+    public: Float64[Array, "*batch numbers"] | None = None
+
+
+class Noise(eqx.Module):
+    """Noise of one submission in ticks, by slot (0 where a mechanism draws none)."""
+
+    threshold: Float64[Array, "*batch numbers"]
+    comparison: Float64[Array, "*batch numbers"]
+    release: Float64[Array, "*batch numbers"]
+
+
+class Feedback(eqx.Module):
+    """What is released about one submission.
+
+    `released` are losses in ticks, `visible` where there is a number at all. `answered` says where
+    it is this submission's own, and not an earlier one repeated: what a submitter who knows the
+    mechanism takes it for.
+    """
+
+    released: Float64[Array, "*batch numbers"]
+    visible: Bool[Array, "*batch numbers"]
+    answered: Bool[Array, "*batch numbers"]
+
+
+class Mechanism(eqx.Module):
+    """A rule between true losses and what is released.
+
+    Fields that are arrays broadcast against `(*batch, numbers)` and are data: another value
+    compiles nothing.
+
+    - `stateless`: a release depends on its own submission and noise alone; `step` may then be
+      given a whole block of submissions as one batch.
+    - `team_row`: which submission the board shows a team by: its latest where that is visible
+      (`own`), the last that was accepted (`last`), or the best of those (`best`).
+    """
+
+    @property
+    def stateless(self) -> bool:
+        """Whether nothing is remembered."""
+        return False
+
+    @property
+    def team_row(self) -> str:
+        """Which submission a team is shown by."""
+        return "own"
+
+    @property
+    def slots(self) -> tuple[int, ...]:
+        """The slots of the table that it draws from (a chain: 3 * part + slot)."""
+        return ()
+
+    def noise(self, uniforms: Float64[Array, "*batch numbers slots"]) -> Any:
+        """Noise at this mechanism's scales, from uniform draws in (-1/2, 1/2) of its slots.
+
+        **Returns:** a `Noise` (a chain: one of each part).
+        """
+        raise NotImplementedError
+
+    def start(self, first: Any) -> State:
+        """The state of a team that has not submitted.
+
+        **Arguments:** `first`: the noise row in front of the table, of which thresholds are used;
+        its shape is that of the batch and the numbers.
+        """
+        return ()
+
+    def start_board(self, genuine: Float64[Array, "*batch models numbers"], first: Any) -> State:
+        """The state of a whole board that starts from its genuine rows (`state=global`)."""
+        raise NotImplementedError
+
+    def step(self, state: State, submission: Submission, noise: Any) -> tuple[State, Feedback]:
+        """The state after one submission, and what is released about it."""
+        raise NotImplementedError
+
+
+def no_noise(like: Float64[Array, "*batch numbers"]) -> Noise:
+    """Noise of a mechanism that draws none."""
+    none = jnp.zeros_like(like)
+    return Noise(none, none, none)
+
+
+def run(
+    mechanism: Mechanism, submissions: Submission, noise: Any, state: State
+) -> tuple[State, Feedback]:
+    """A mechanism along a sequence; the submissions are the first axis of every array.
+
+    **Returns:** the state behind the last one, and the feedback on each.
+    """
+
+    def one(state, row):
+        submission, noise = row
+        return mechanism.step(state, submission, noise)
+
+    return lax.scan(one, state, (submissions, noise))
