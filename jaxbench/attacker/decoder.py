@@ -10,7 +10,7 @@ All functions see signs, released numbers and nothing of the items behind them.
 
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Bool, Num
+from jaxtyping import Array, Bool, Float64, Num
 
 
 def block_votes(
@@ -30,6 +30,34 @@ def block_votes(
         precision=lax.Precision.HIGHEST,
         preferred_element_type=weights.dtype,
     )
+
+
+def feedback_weights(
+    released: Float64[Array, "rows candidates"],
+    seen: Bool[Array, "rows candidates"],
+    reference: Float64[Array, " rows"],
+) -> Float64[Array, "rows candidates"]:
+    """Weights of candidates under a mechanism: reference less released loss, twice, in ticks.
+
+    **Arguments:** `released`: losses of one coordinate; `seen`: where the submitter takes the
+    number for the candidate's own (else the weight is 0); `reference`: released losses of both
+    endpoints together.
+    """
+    return jnp.where(seen, reference[:, None] - 2.0 * released, 0.0)
+
+
+def cast(weights: Num[Array, "rows candidates"], submitter: str) -> Num[Array, "rows candidates"]:
+    """What a submitter makes of weights: `linear` takes them as they are.
+
+    `sign` votes with or against a candidate, whatever the size (Blum and Hardt 2015, "flip the bad
+    ones"); `majority` counts the candidates that are no worse than the reference, and drops the
+    others. Source: spec of the mechanisms, attack constants.
+    """
+    if submitter == "sign":
+        return jnp.sign(weights)
+    if submitter == "majority":
+        return (weights >= 0).astype(weights.dtype)
+    return weights
 
 
 def one_vote(
