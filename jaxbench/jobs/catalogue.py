@@ -6,6 +6,7 @@ from importlib import import_module
 
 from jaxbench.errors import BadRequest
 from jaxbench.options.describe import DESCRIBE
+from jaxbench.options.mechanism_help import choices_help
 from jaxbench.options.option import Option, check_name, help_table
 from jaxbench.options.sweep import SWEEP
 from jaxbench.options.table import ATTACK
@@ -91,7 +92,7 @@ JOBS = {
             text_options=frozenset(
                 {"benchmark", "score", "routing_seed", "tie_seed", "group_seed"}
             ),
-            help_note=CARD,
+            help_note=choices_help() + "\n" + CARD,
         ),
         Job(
             name="describe",
@@ -110,7 +111,7 @@ JOBS = {
                 {"benchmark", "score", "routing_seed", "tie_seed", "group_seed"}
             ),
             list_options=frozenset({"score", "benchmark", "path"}),
-            help_note=STUDIES,
+            help_note=choices_help() + "\n" + STUDIES,
         ),
         Job(
             name="list",

@@ -18,25 +18,67 @@ from jaxbench.benchmark import Benchmark, scoring
 from jaxbench.benchmark.aggregate import Chain, InexactError
 from jaxbench.benchmark.units import Units
 from jaxbench.errors import BadRequest
+from jaxbench.options.interface_words import RANKED
+from jaxbench.options.parameter import exact
 
 
 @dataclass(frozen=True)
 class Interface:
-    """`task`, `category`, `aggregate`, or `groups` (D groups of tasks, partition P)."""
+    """What is released, as the option's word says.
+
+    `task`, `category`, `aggregate`, or `groups` (D groups of tasks, partition P) release scores.
+    The others release one thing about the overall: `rank` (`everyone`: also among the submissions
+    before), `top` (within the first `size` rows), `bucket` (one of `size`), `interval` (ends on the
+    grid `width`, a fraction of the score) and `interval_rank`.
+    """
 
     kind: str
     groups: int = 0
     partition: int = 0
+    size: int = 0
+    width: Fraction = Fraction(0)
+    everyone: bool = False
+
+    @property
+    def ranked(self) -> bool:
+        """Whether one thing about the overall is released that is not the overall itself."""
+        return self.kind in RANKED
 
     @classmethod
     def parse(cls, text: str) -> "Interface":
-        """Read the option's word; `groups:D` and `groups:D:P` carry whole numbers."""
-        kind, *numbers = text.split(":")
-        if kind != "groups":
-            return cls(kind)
-        if len(numbers) not in (1, 2) or not all(re.fullmatch("[0-9]{1,9}", n) for n in numbers):
-            raise BadRequest(f"interface={text}: expected groups:D or groups:D:P in whole numbers")
-        return cls(kind, *(int(n) for n in numbers))
+        """Read the option's word.
+
+        `groups:D`, `groups:D:P`, `top:K` and `bucket:B` carry whole numbers, `interval:H` an exact
+        fraction of the score, and `rank` may carry `all`.
+
+        **Errors:** `BadRequest` with the form that was expected.
+        """
+        kind, *rest = text.split(":")
+        if kind == "groups":
+            if len(rest) not in (1, 2) or not all(re.fullmatch("[0-9]{1,9}", n) for n in rest):
+                raise BadRequest(
+                    f"interface={text}: expected groups:D or groups:D:P in whole numbers"
+                )
+            return cls(kind, int(rest[0]), int(rest[1]) if rest[1:] else 0)
+        if kind in ("top", "bucket"):
+            if len(rest) != 1 or not re.fullmatch("0*[1-9][0-9]{0,8}", rest[0]):
+                raise BadRequest(
+                    f"interface={text}: expected {kind}:{'K' if kind == 'top' else 'B'} with a "
+                    "whole number >= 1"
+                )
+            return cls(kind, size=int(rest[0]))
+        if kind == "interval":
+            width = exact(rest[0]) if len(rest) == 1 else None
+            if width is None or not 0 < width <= 1:
+                raise BadRequest(
+                    f"interface={text}: expected interval:H with a number above 0, at most 1 (a "
+                    "fraction of the score: 0.01 is 1 pp)"
+                )
+            return cls(kind, width=width)
+        if rest and (kind, rest) != ("rank", ["all"]):
+            forms = "rank or rank:all" if kind == "rank" else kind
+            raise BadRequest(f"interface={text}: expected {forms}")
+        return cls(kind, everyone=bool(rest))
 
 
 class Release(eqx.Module):

@@ -6,11 +6,12 @@ from fractions import Fraction
 
 from jaxbench.errors import BadRequest
 from jaxbench.options import parse
-from jaxbench.options.attack import JOB_OPTIONS, LARGEST
+from jaxbench.options.attack import JOB_OPTIONS
 from jaxbench.options.option import Option, check_name
 from jaxbench.options.protocol import Protocol
 from jaxbench.options.reading import SOURCE
 from jaxbench.options.table import KNOWN
+from jaxbench.options.together import LARGEST
 
 # Rules whose overall is a weighted mean of item scores, so that items can be compared in pairs.
 SCORING = ("item_mean", "equal_task", "equal_category")

@@ -11,7 +11,7 @@ AT_HAND = "at_hand"
 WORLD = "world"
 INSIDE = f"{WORLD}."
 # Options whose value is a list in one condition; in a grid they are given as lists of lists.
-LISTED = frozenset({"budgets"})
+LISTED = frozenset({"budgets", "mechanism"})
 # More would not be a study that anybody can look at.
 MOST_CONDITIONS = 10**6
 

@@ -9,14 +9,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+# Decimals of a size at most: what a float prints as has fewer unless it is tiny.
+PLACES = 30
+
 
 @dataclass(frozen=True)
 class Parameter:
     """A parameter of a mechanism (or of a submitter).
 
-    - `kind`: `size` (an exact fraction of the score), `share` (the same, of the reused items),
+    - `kind`: `size` (an exact fraction of the score), `share` (the same, of items, or a chance),
       `whole` (a whole number), `word` (one of `words`), `flag` (true or false).
-    - `least`, `most`: the allowed range, ends included unless `open_least`. None: no bound.
+    - `least`, `most`: the allowed range, ends included unless `open_least`, `open_most`. None: no
+      bound.
     - `default`: None means that a value has to be given, unless `optional`.
     """
 
@@ -26,6 +30,7 @@ class Parameter:
     least: Fraction | int | None = None
     most: Fraction | int | None = None
     open_least: bool = False
+    open_most: bool = False
     default: object = None
     optional: bool = False
     words: tuple[str, ...] = ()
@@ -93,7 +98,7 @@ def spell(value: object) -> str:
         return "none"
     if not isinstance(value, Fraction):
         return str(value)
-    for places in range(19):
+    for places in range(PLACES + 1):
         scaled = value * 10**places
         if scaled.denominator == 1:
             whole, part = divmod(abs(scaled.numerator), 10**places)
@@ -178,7 +183,7 @@ MECHANISMS: tuple[MechanismSpec, ...] = (
             Parameter("noise", "word", "one of the three published rules", default="laplace",
                       words=("laplace", "science", "supplement")),
             Parameter("public", "share", "part of the reused items that may be seen",
-                      least=Fraction(0), most=Fraction(1), open_least=True,
+                      least=Fraction(0), most=Fraction(1), open_least=True, open_most=True,
                       default=Fraction(1, 2)),
         ),
         state=True, places=("overall", "coordinates"), noisy=True,
@@ -195,7 +200,7 @@ MECHANISMS: tuple[MechanismSpec, ...] = (
         "public_private", "feedback from a public part, final ranks from the rest",
         (
             Parameter("public", "share", "part of the reused items that is public",
-                      least=Fraction(0), most=Fraction(1), open_least=True),
+                      least=Fraction(0), most=Fraction(1), open_least=True, open_most=True),
             Parameter("finals", "whole", "final entries of a team", least=1, most=64, default=2),
         ),
     ),

@@ -202,6 +202,8 @@ def show(value: object) -> str:
     """A value as the command line spells it."""
     if isinstance(value, list | tuple):
         return "[" + ",".join(show(v) for v in value) + "]"
+    if isinstance(value, Mapping):
+        return "{" + ",".join(f"{show(k)}:{show(v)}" for k, v in value.items()) + "}"
     if isinstance(value, bool):
         return str(value).lower()
     return " ".join(str(value).split())

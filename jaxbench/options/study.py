@@ -174,6 +174,14 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
+# `on` is an option: only true and false are truth values, as on the command line.
+TRUTH_VALUES = re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z")
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, TRUTH_VALUES if tag.endswith(":bool") else pattern) for tag, pattern in found]
+    for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
 def _mapping(place: str, text: str, keys: Sequence[str]) -> dict[str, object]:
     try:
         found = yaml.load(text, _Loader)

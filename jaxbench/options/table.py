@@ -1,7 +1,16 @@
 """The options of `jaxbench attack`: one table behind the checks, `--help` and the README."""
 
+from collections.abc import Sequence
+
+from jaxbench.options.interface_words import INTERFACES
 from jaxbench.options.option import Option
 from jaxbench.options.reading import SOURCE
+from jaxbench.options.submitter import SUBMITTERS, SubmitterSpec
+
+
+def _words(specs: Sequence[SubmitterSpec]) -> str:
+    return ", ".join(f"`{spec.name}`" for spec in specs)
+
 
 # How a run goes, not what comes out of it.
 RUNNING = (
@@ -39,10 +48,16 @@ ATTACK = (
     Option("precision", "card (`exact`), `exact`", "`exact`", "`exact`, N",
            "decimals of the released fraction (3 = 0.1 pp)"),
     Option("interface", "`task`", "`task`",
-           "`task`, `category`, `aggregate`, `groups:D[:P]`, or a list",
-           "what is released; D groups of tasks, partition P (0); a list is one condition each"),
+           "`task`, `category`, `aggregate`, `groups:D[:P]`, `rank[:all]`, `top:K`, `bucket:B`, "
+           "`interval:H`, `interval_rank`, or a list",
+           "what is released: scores (D groups of tasks, partition P (0)), or of the overall: its "
+           "rank among the genuine rows (`all`: and earlier submissions), itself within the top K, "
+           "one of B rank buckets, its 95 % interval on a grid H or the rank of that; a list is "
+           "one condition each"),
     Option("group_seed", "`jaxbench`", "`jaxbench`", "text",
            "`groups`: text of the hash order of tasks (published: `livebench-bandwidth-v1`)"),
+    Option("extra_overall", "false", "false", "true, false",
+           "the released overall is one more number of the profile"),
     Option("endpoints", "card (`top5`), as beside",
            "`top5`; `public_top5` if the rule sees one number",
            "`top5`, `full_frontier`, `public_top5`, `non_leading`, or a list",
@@ -58,6 +73,23 @@ ATTACK = (
     Option("banks", "1", "1", "integer >= 1",
            "`routers=hash`: repeat over banks; bank b >= 1 has seed `{routing_seed}-bank{b}`; rows "
            "stay those of bank 0 and gain `banks` and, per metric, `_bank_mean`, `_bank_sd`"),
+    Option("submitter", "`linear`", "the same",
+           f"{_words(SUBMITTERS)}; `NAME:X`, `{{name: NAME, PARAM: V}}`",
+           "what is submitted, and what the final router is made of; parameters below"),
+    Option("decoder", "`aware`", "the same", "`aware`, `naive`",
+           "whether the submitter knows the mechanism, or takes every released number for the "
+           "submission's own"),
+    Option("mechanism", "`none`", "the same",
+           "`none`, `NAME`, `NAME:X`, `{name: NAME, PARAM: V}`, or a list of these",
+           "what stands between a true score and its release: names and parameters below; X is the "
+           "first parameter, a list is a chain, left to right"),
+    Option("state", "`team`", "the same", "`team`, `global`",
+           "what a mechanism remembers: the submissions of each team, or one sequence that starts "
+           "from the genuine rows"),
+    Option("on", "the mechanism's first", "the same", "`overall`, `coordinates`, `gate`",
+           "what a mechanism that remembers acts on: the overall alone, every number, or the "
+           "overall as gate to all numbers"),
+    Option("clip", "false", "false", "true, false", "keep noisy releases within 0 to 1"),
     Option("simulator", "`full`", "`full`", "`full`, `reduced`",
            "`reduced`: draw how many items go to each endpoint, not which; needs `routers=prng`, "
            "scores of 0 and 1, a prompt per item, exact released numbers"),
@@ -69,7 +101,6 @@ ATTACK = (
            "replace the results of another run in `out`"),
     *RUNNING,
     *(Option(name, "", "", "", "", built=False) for name in (
-        "extra_overall", "submitter", "decoder", "mechanism", "state", "on", "clip",
         "device", "resume",
     )),
 )  # fmt: skip
@@ -81,22 +112,15 @@ KNOWN = {
     "scoring": (
         "item_mean", "equal_task", "equal_category", "chance_normalised", "mean_win_rate",
     ),
-    "interface": (
-        "task", "category", "aggregate", "groups:D", "rank", "top:K", "bucket:B", "interval:H",
-        "interval_rank",
-    ),
+    "interface": INTERFACES,
     "endpoints": ("top5", "full_frontier", "public_top5", "non_leading"),
     "endpoint_view": ("released", "tasks"),
     "routers": ("hash", "prng"),
+    "submitter": tuple(spec.name for spec in SUBMITTERS),
+    "decoder": ("aware", "naive"),
+    "state": ("team", "global"),
+    "on": ("overall", "coordinates", "gate"),
     "simulator": ("full", "reduced"),
 }  # fmt: skip
-BUILT = {
-    "preset": ("published", "simulation"),
-    "split": ("hash", "prng"),
-    "scoring": KNOWN["scoring"],
-    "interface": ("task", "category", "aggregate", "groups:D"),
-    "endpoints": KNOWN["endpoints"],
-    "endpoint_view": ("released", "tasks"),
-    "routers": ("hash", "prng"),
-    "simulator": KNOWN["simulator"],
-}
+# Nothing is known yet that is not built.
+BUILT = dict(KNOWN)

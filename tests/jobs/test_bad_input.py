@@ -13,7 +13,7 @@ import yaml
 from commands import QUICK, answer, elsewhere, everything_below, refused
 from jaxbench.errors import BadRequest
 from jaxbench.jobs import attack_command
-from jaxbench.options.table import ATTACK, BUILT, KNOWN
+from jaxbench.options.table import ATTACK, KNOWN
 from pairs import item_frame, score_frame, write_pair
 
 
@@ -146,29 +146,11 @@ def test_holdout_fraction_as_hydra_reads_it(value, refuse):
 # Names of the contract that are not built yet
 
 UNBUILT_OPTIONS = [option.name for option in ATTACK if not option.built]
-UNBUILT_VALUES = [
-    (name, value) for name in KNOWN for value in KNOWN[name] if value not in BUILT[name]
-]
 
 
 @pytest.mark.parametrize("name", UNBUILT_OPTIONS)
 def test_options_that_are_not_built_yet(name, refuse):
     refuse(f"{name}=1", words=[f"option {name}", "not built yet"])
-
-
-@pytest.mark.parametrize(("name", "value"), UNBUILT_VALUES)
-def test_values_that_are_not_built_yet(name, value, refuse_job):
-    refuse_job(f"{name}={value}", "not built yet", "built: ", **{name: value})
-
-
-@pytest.mark.parametrize(("name", "value"), UNBUILT_VALUES[:1] + UNBUILT_VALUES[-1:])
-def test_values_that_are_not_built_yet_as_hydra_reads_them(name, value, refuse):
-    refuse(f"{name}={value}", words=[f"{name}={value}", "not built yet", "built: "])
-
-
-@pytest.mark.parametrize("value", [value for name, value in UNBUILT_VALUES if name == "interface"])
-def test_values_that_are_not_built_yet_within_a_list(value, refuse_job):
-    refuse_job(f"interface={value}", "not built yet", interface=["task", value])
 
 
 @pytest.mark.parametrize("name", [*KNOWN, "benchmark"])
