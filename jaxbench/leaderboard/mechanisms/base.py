@@ -15,7 +15,7 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Bool, Float64
+from jaxtyping import Array, Bool, Float64, Shaped
 
 # Slots of the table of draws.
 THRESHOLD, COMPARISON, RELEASE = 0, 1, 2
@@ -110,8 +110,8 @@ class Mechanism(eqx.Module):
 
 
 def spread(
-    parameter: Float64[Array | np.ndarray, "..."], over: Float64[Array, "..."]
-) -> Float64[Array, "..."]:
+    parameter: Shaped[Array | np.ndarray, "..."], over: Float64[Array, "..."]
+) -> Shaped[Array, "..."]:
     """A parameter for every entry of an array.
 
     Axes of `over` that the parameter lacks lie between its leading ones and its last one:
