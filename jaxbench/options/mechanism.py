@@ -22,6 +22,7 @@ class Parameter:
     - `least`, `most`: the allowed range, ends included unless `open_least`, `open_most`. None: no
       bound.
     - `default`: None means that a value has to be given, unless `optional`.
+    - `spread`: the size of a noise, which need not be a whole number of ticks.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Parameter:
     default: object = None
     optional: bool = False
     words: tuple[str, ...] = ()
+    spread: bool = False
 
 
 @dataclass(frozen=True)
@@ -130,11 +132,12 @@ MECHANISMS: tuple[MechanismSpec, ...] = (
     ),
     MechanismSpec(
         "gaussian", "every number plus normal noise",
-        (_size("sd", "standard deviation", open_least=True), _DRAW), noisy=True,
+        (_size("sd", "standard deviation", open_least=True, spread=True), _DRAW), noisy=True,
     ),
     MechanismSpec(
         "laplace", "every number plus Laplace noise",
-        (_size("scale", "scale b (variance 2 b^2)", open_least=True), _DRAW), noisy=True,
+        (_size("scale", "scale b (variance 2 b^2)", open_least=True, spread=True), _DRAW),
+        noisy=True,
     ),
     MechanismSpec(
         "subsample", "every submission scored on a fresh random part of the reused items",
@@ -161,7 +164,7 @@ MECHANISMS: tuple[MechanismSpec, ...] = (
         "shaky_ladder", "the Ladder with noisy comparisons and releases",
         (
             _STEP,
-            _size("scale", "scale b of the noise"),
+            _size("scale", "scale b of the noise", spread=True),
             Parameter("cap", "whole", "releases at most (default: ceil(1/step))", least=1,
                       optional=True),
             Parameter("monotone", "flag", "release the smallest one so far", default=False),
@@ -177,7 +180,7 @@ MECHANISMS: tuple[MechanismSpec, ...] = (
         "noisy threshold",
         (
             _size("threshold", "largest difference that is let pass"),
-            _size("scale", "scale of the noise"),
+            _size("scale", "scale of the noise", spread=True),
             Parameter("answers", "whole", "answers from the rest at most (default: no limit)",
                       least=1, optional=True),
             Parameter("noise", "word", "one of the three published rules", default="laplace",

@@ -13,8 +13,9 @@ from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
-from jaxtyping import Array, Bool, Float64
+from jaxtyping import Array, Bool, Float64, Shaped
 
 # Slots of the table of draws.
 THRESHOLD, COMPARISON, RELEASE = 0, 1, 2
@@ -46,7 +47,7 @@ class Feedback(eqx.Module):
 
     `released` are losses in ticks, `visible` where there is a number at all. `answered` says where
     it is this submission's own, and not an earlier one repeated: what a submitter who knows the
-    mechanism takes it for.
+    mechanism takes it for. Behind a chain, what is not visible is infinite.
     """
 
     released: Float64[Array, "*batch numbers"]
@@ -57,8 +58,9 @@ class Feedback(eqx.Module):
 class Mechanism(eqx.Module):
     """A rule between true losses and what is released.
 
-    Fields that are arrays broadcast against `(*batch, numbers)` and are data: another value
-    compiles nothing.
+    Fields that are arrays are data: another value compiles nothing. They have no axis at all, or
+    the leading axes of the batch (trials) and the numbers, of length 1 where it is the same for
+    all (see `spread`).
 
     - `stateless`: a release depends on its own submission and noise alone; `step` may then be
       given a whole block of submissions as one batch.
@@ -86,7 +88,9 @@ class Mechanism(eqx.Module):
 
         **Returns:** a `Noise` (a chain: one of each part).
         """
-        raise NotImplementedError
+        if self.slots:
+            raise NotImplementedError
+        return no_noise(jnp.zeros(uniforms.shape[:-1], dtype=jnp.float64))
 
     def start(self, first: Any) -> State:
         """The state of a team that has not submitted.
@@ -103,6 +107,21 @@ class Mechanism(eqx.Module):
     def step(self, state: State, submission: Submission, noise: Any) -> tuple[State, Feedback]:
         """The state after one submission, and what is released about it."""
         raise NotImplementedError
+
+
+def spread(
+    parameter: Shaped[Array | np.ndarray, "..."], over: Float64[Array, "..."]
+) -> Shaped[Array, "..."]:
+    """A parameter for every entry of an array.
+
+    Axes of `over` that the parameter lacks lie between its leading ones and its last one:
+    `(trials, numbers)` fits `(trials, submissions, numbers)`.
+    """
+    shape = np.shape(parameter)
+    if shape:
+        missing = over.ndim - len(shape)
+        parameter = jnp.reshape(parameter, (*shape[:-1], *(1,) * missing, shape[-1]))
+    return jnp.broadcast_to(parameter, over.shape)
 
 
 def no_noise(like: Float64[Array, "*batch numbers"]) -> Noise:
