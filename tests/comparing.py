@@ -11,7 +11,8 @@ EXACT = (
 CLOSE = (
     "selection_loss_pp", "score_gap_pp", "genuine_gap_pp", "no_attack_reused_pp",
     "no_attack_heldout_pp", "selected_reused_pp", "selected_heldout_pp", "router_reused_pp",
-    "router_heldout_pp", "loss_vs_static_pp", "heldout_regret_pp",
+    "router_heldout_pp", "loss_vs_static_pp", "heldout_regret_pp", "pair_order_kept",
+    "release_rate", "board_error_pp",
 )  # fmt: skip
 
 

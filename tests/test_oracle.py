@@ -23,6 +23,7 @@ from oracle.attack import (
     hash_sign,
     hash_split,
     overall,
+    pair_order_kept,
     public_profile,
     rank,
     run_trial,
@@ -434,6 +435,16 @@ def test_ranks_are_competition_ranks_to_10_decimals():
     assert [rank(scores, m) for m in range(4)] == [3, 1, 1, 4]
 
 
+def test_pairs_kept_by_hand():
+    # a and b are just 1 pp apart and in order, a and c are tied in public, b and c (0.6) turned, d
+    # and c not far enough; d is above a and b, as it should be.
+    hidden = [F("0.5"), F("0.51"), F("0.6"), F("0.6") + F("0.0099")]
+    public = [F("0.3"), F("0.31"), F("0.3"), F("0.4")]
+    assert pair_order_kept(public, hidden) == 3 / 5
+    assert pair_order_kept(public[:1], hidden[:1]) is None
+    assert pair_order_kept(public[2:], hidden[2:]) is None
+
+
 def test_score_gap_by_hand():
     # losses (S, H): (.6, .5) gap .1; (.7, .2) best .6/.2 gap .4; (.3, .9) best .3/.2 gap .1
     history = [(F("0.4"), F("0.5")), (F("0.3"), F("0.8")), (F("0.7"), F("0.1"))]
@@ -464,18 +475,20 @@ def test_trial_by_hand():
     base = cells(
         trial=4, eligible=True, endpoint_a="a", endpoint_b="b", no_attack_model="b",
         no_attack_reused_pp=50.0, no_attack_heldout_pp=0.0, genuine_gap_pp=75.0,
-        score_gap_pp=75.0,
+        score_gap_pp=75.0, pair_order_kept=0.0,
     )  # fmt: skip
     assert none == base | cells(
         budget=0, selected_model="b", selected_router=False, false_winner=False, rank_drop=0,
         rank_reused=None, rank_heldout=None, selection_loss_pp=0.0, selected_reused_pp=50.0,
         selected_heldout_pp=0.0, router_reused_pp=None, router_heldout_pp=None,
-        loss_vs_static_pp=0.0, heldout_regret_pp=None, route=None,
+        loss_vs_static_pp=0.0, heldout_regret_pp=None, route=None, release_rate=None,
+        board_error_pp=None,
     )  # fmt: skip
+    told = cells(release_rate=1.0, board_error_pp=0.0)
     # Static: t to a, u to b, item scores 1 0 1 1 1 0. Reused 3/4, first; held out 1/2, behind a:
     # a false winner. Loss 0 - 1/2. b was third of three held out, the router is second. Gap: best
     # losses 1/4 and 0, less than 3/4.
-    assert static == base | cells(
+    assert static == base | told | cells(
         budget=1, selected_model="Final router", selected_router=True, false_winner=True,
         rank_drop=-1, rank_reused=1, rank_heldout=2, selection_loss_pp=-50.0,
         selected_reused_pp=75.0, selected_heldout_pp=50.0, router_reused_pp=75.0,
@@ -500,7 +513,7 @@ def test_trial_by_hand():
     )
     assert other == [
         none,
-        base | cells(
+        base | told | cells(
             budget=2, selected_model="b", selected_router=False, false_winner=True, rank_drop=0,
             rank_reused=1, rank_heldout=2, selection_loss_pp=0.0, selected_reused_pp=50.0,
             selected_heldout_pp=0.0, router_reused_pp=50.0, router_heldout_pp=50.0,

@@ -44,10 +44,14 @@ def outcomes_of(
         view, tally = chunk.view_of[index], chunk.tally(index)
         counts_reused = found.counts_reused[:, :, index]
         counts_heldout = found.counts_heldout[:, :, index]
+        reused = tally.reused(counts_reused)
         router = metrics.RouterScores(
-            tally.reused(counts_reused),
+            reused,
             tally.heldout(counts_heldout),
             *(history[:, :, view] for history in found[2:]),
+            # Nothing stands between a score and its release.
+            release_rate=np.ones_like(reused),
+            board_error=np.zeros_like(reused),
         )
         ranking = evaluator.ranking(tally, condition, counts_reused, counts_heldout, router)
         measured = metrics.trial_metrics(tally.genuine, router, *ranking)

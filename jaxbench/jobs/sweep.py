@@ -24,10 +24,20 @@ from jaxbench.machine import process_limit
 from jaxbench.named.catalogue import catalogue
 from jaxbench.named.places import BUNDLED, CACHED, OFFLINE, state
 from jaxbench.options import parse
+from jaxbench.options.figure import FigureSpec
 from jaxbench.options.study import Study, read_study
 from jaxbench.options.sweep import overrides
 from jaxbench.store import Damaged, Shard, Store
-from jaxbench.studies import CellPlan, SweepPlan, plan_cells, run_cells
+from jaxbench.studies import (
+    CellPlan,
+    Policies,
+    SweepPlan,
+    plan_cells,
+    policies_of,
+    run_cells,
+    tables,
+    with_released,
+)
 from jaxbench.studies.cells import worlds_held
 from jaxbench.studies.trials import trial_types, typed
 
@@ -124,7 +134,25 @@ class SweepResult:
         spec = named[name] if name else next(iter(named.values()), None)
         if spec is None:
             raise unknown(f"figure of study {self.study.name}", name, named)
-        return report.study_figure(self._table, spec)
+        if spec.kind == "pareto":
+            found = self.policies(spec)
+            return report.pareto_figure(
+                found.table, found.groups, found.names, harm=spec.metric, use=spec.x
+            )
+        return report.study_figure(with_released(self._table), spec)
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """The tables that the study asks for beside its summary, by name."""
+        return tables(self.study, self._table)
+
+    def policies(self, spec: FigureSpec | None = None) -> Policies:
+        """Every policy of the study, least harm first; as a Pareto figure shows them, if given."""
+        if spec is None:
+            return policies_of(self._table, self.study.varied)
+        budget = spec.budgets[0] if spec.budgets else None
+        return policies_of(
+            self._table, self.study.varied, budget=budget, harm=spec.metric, use=spec.x
+        )
 
 
 def plan_sweep(study: str, size: str, options: Mapping[str, object]) -> SweepPlan:

@@ -2,6 +2,9 @@
 
 from collections.abc import Mapping
 
+import pandas as pd
+from rich.console import Console
+
 from jaxbench import report
 from jaxbench.errors import BadRequest, counted
 from jaxbench.jobs.dry_run import dry_run
@@ -10,8 +13,9 @@ from jaxbench.jobs.record import check_device
 from jaxbench.jobs.start import Start, wide_console
 from jaxbench.jobs.sweep import memory_for, plan_sweep
 from jaxbench.jobs.sweep_into import is_done, run_into
+from jaxbench.options.study import Study
 from jaxbench.options.sweep import study_and_size
-from jaxbench.studies import SweepPlan
+from jaxbench.studies import SweepPlan, policies_of, tables
 
 
 def run(options: Mapping[str, object], command: str, several: bool = False) -> None:
@@ -56,7 +60,21 @@ def run(options: Mapping[str, object], command: str, several: bool = False) -> N
         f"summary {seconds['summary']:.1f} s",
     ]
     report.print_sweep(console, table, plan.study.varied, notes)
+    _print_tables(console, plan.study, table)
     print(target)
+
+
+def _print_tables(console: Console, study: Study, summary: pd.DataFrame) -> None:
+    """The tables that a study asks for."""
+    found = tables(study, summary)
+    if study.contraction:
+        contraction, first = found["contraction"], found["false_winners"]
+        report.print_contraction(console, contraction, first, study.contraction.over)
+    if study.table == "policies":
+        policies = policies_of(summary, study.varied)
+        report.print_policies(
+            console, policies.table, policies.groups, policies.names, policies.attacks
+        )
 
 
 def _skipped(plan: SweepPlan) -> list[str]:

@@ -23,8 +23,9 @@ from jaxbench.jobs.sweep_directory import sweep_directory
 from jaxbench.options.sweep import overrides
 from jaxbench.store import Store, read_plan
 from jaxbench.store.atomic import cannot_write
-from jaxbench.studies import SweepPlan, summarise
+from jaxbench.studies import SweepPlan, summarise, table_names
 from jaxbench.studies.code import code_digest
+from jaxbench.studies.tables import TABLES
 
 
 def sweep(
@@ -125,7 +126,9 @@ def is_done(target: Path, plan: SweepPlan) -> bool:
 def _results(plan: SweepPlan) -> list[str]:
     """The files that a finished sweep has beside its records."""
     figures = [name + end for name in _figures(plan) for end in (".svg", ".png")]
-    return ["config.yaml", "summary.csv", *([TRIALS] if _saves_trials(plan) else []), *figures]
+    tables = [f"{name}.csv" for name in table_names(plan.study)]
+    trials = [TRIALS] if _saves_trials(plan) else []
+    return ["config.yaml", "summary.csv", *tables, *trials, *figures]
 
 
 def _figures(plan: SweepPlan) -> list[str]:
@@ -138,9 +141,11 @@ def _saves_trials(plan: SweepPlan) -> bool:
 
 def _remove_results(target: Path, before: Mapping[str, object] | None) -> None:
     """Remove the results of the run that is taken up: they may be of other options."""
-    figures = before.get("figures") if before else None
-    names = [str(name) for name in figures] if isinstance(figures, list) else []
-    for name in ("summary.csv", TRIALS, *(n + end for n in names for end in (".svg", ".png"))):
+    drawn = before.get("figures") if before else None
+    names = [str(name) for name in drawn] if isinstance(drawn, list) else []
+    tables = [f"{name}.csv" for name in TABLES]
+    figures = [name + end for name in names for end in (".svg", ".png")]
+    for name in ("summary.csv", TRIALS, *tables, *figures):
         try:
             (target / Path(name).name).unlink(missing_ok=True)
         except OSError as error:
@@ -148,7 +153,7 @@ def _remove_results(target: Path, before: Mapping[str, object] | None) -> None:
 
 
 def _write_results(target: Path, plan: SweepPlan, shards: Store) -> pd.DataFrame:
-    """Write the summary, the trials and the figures; the summary.
+    """Write the summary, the trials, the study's own tables and the figures; the summary.
 
     **Errors:** `BadRequest` if the system refuses.
     """
@@ -157,6 +162,8 @@ def _write_results(target: Path, plan: SweepPlan, shards: Store) -> pd.DataFrame
             table = summarise(plan, shards, write)
         table.to_csv(target / "summary.csv", index=False)
         result = SweepResult(plan.study, table)
+        for name, extra in result.tables().items():
+            extra.to_csv(target / f"{name}.csv", index=False)
         for name in _figures(plan):
             report.save_figure(result.plot(name), target / name)
     except OSError as error:

@@ -27,6 +27,9 @@ METRICS = (
     "router_reused_pp",
     "router_heldout_pp",
     "loss_vs_static_pp",
+    "pair_order_kept",
+    "release_rate",
+    "board_error_pp",
 )
 # Familywise error of the first significant budget, its resamples, and the loss that counts (pp).
 FAMILY_ERROR = 0.05

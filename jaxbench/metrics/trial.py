@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Bool, Float64, Int
 
 from jaxbench.metrics.ranking import PoolValues
+from jaxbench.metrics.utility import pair_order_kept
 
 DECIMALS = 10
 
@@ -27,13 +28,20 @@ class GenuineScores(eqx.Module):
 
 
 class RouterScores(eqx.Module):
-    """Final routers of every budget, and the history of all submissions before each of them."""
+    """Final routers of every budget, and the history of all submissions before each of them.
+
+    `release_rate` is the share of all submissions up to the budget (the final router is the last)
+    about which a number of their own was released; `board_error` the largest difference so far
+    between the best true score, as the interface would release it, and the best released one.
+    """
 
     reused: Float64[np.ndarray, "trials budgets"]
     heldout: Float64[np.ndarray, "trials budgets"]
     best_reused: Float64[np.ndarray, "trials budgets"]
     best_heldout: Float64[np.ndarray, "trials budgets"]
     gap: Float64[np.ndarray, "trials budgets"]
+    release_rate: Float64[np.ndarray, "trials budgets"]
+    board_error: Float64[np.ndarray, "trials budgets"]
 
 
 class History(NamedTuple):
@@ -48,7 +56,8 @@ class TrialMetrics(eqx.Module):
     """Metrics of every trial (rows) and budget (columns). Scores and differences are fractions.
 
     `selected` is the index of the chosen model, -1 for the final router; `winner` that of the
-    public winner before the attack.
+    public winner before the attack. `pair_order_kept` is that of the genuine models alone
+    (`metrics.utility`).
     """
 
     winner: Int[np.ndarray, " trials"]
@@ -65,6 +74,7 @@ class TrialMetrics(eqx.Module):
     selected_reused: Float64[np.ndarray, "trials budgets"]
     selected_heldout: Float64[np.ndarray, "trials budgets"]
     heldout_regret: Float64[np.ndarray, "trials budgets"]
+    pair_order_kept: Float64[np.ndarray, " trials"]
 
 
 def genuine_history(scores: GenuineScores) -> History:
@@ -128,6 +138,7 @@ def trial_metrics(
         selected_reused=of_selected(genuine.reused, router.reused),
         selected_heldout=selected_heldout,
         heldout_regret=genuine.heldout.max(axis=1)[:, None] - router.heldout,
+        pair_order_kept=pair_order_kept(public.before, hidden.before, decimals=DECIMALS),
     )
 
 

@@ -7,52 +7,56 @@
     impossible: skip                                     # what a benchmark cannot do is left out
     sizes: {smoke: {options: {trials: 20}}, full: {}}    # what each size changes
     figures: [{name: loss, metric: selection_loss_pp, lines: [endpoints], panels: benchmark}]
+    contraction: {over: coordinates}                     # are curves one curve of numbers released
+    table: policies                                      # what each policy is worth to a maintainer
 
 `world` is a mapping of the parameters of a synthetic world, in place of a benchmark; what is varied
 may be a parameter of it, `world.leader_gap`. `benchmark: at_hand` stands for every named benchmark
-whose files are on this machine.
+whose files are on this machine, in a list of conditions too.
 """
 
-import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import yaml
 
 from jaxbench.errors import BadRequest, unknown
 from jaxbench.options import parse
+from jaxbench.options.figure import FigureSpec, read_figures
 from jaxbench.options.grid import AT_HAND, WORLD, axis, grid, mapping, override
 from jaxbench.options.option import check_name
 from jaxbench.options.table import ATTACK
 from jaxbench.options.world import PARAMETERS
 
-KEYS = ("summary", "options", "vary", "conditions", "impossible", "sizes", "figures")
+KEYS = (
+    "summary", "options", "vary", "conditions", "impossible", "sizes", "figures", "contraction",
+    "table",
+)  # fmt: skip
 IMPOSSIBLE = ("refuse", "skip")
-# A figure is a file of this name.
-FIGURE_NAME = re.compile(r"[A-Za-z0-9_-]{1,80}")
+# Tables that a study can ask for beside its summary.
+TABLES = ("policies",)
 
 
 @dataclass(frozen=True)
-class FigureSpec:
-    """A figure of a study: a metric against `x`, a line per value of `lines`, a panel per `panels`.
+class ContractionSpec:
+    """Whether curves that differ in `over` fall together when numbers released are counted.
 
-    `x` is `budget` or a column that the study varies; then `budget` names the budgets shown.
+    Curves are means over the columns of `average`; `level` is the share of false winners whose
+    first budget is told.
     """
 
-    name: str
-    metric: str
-    x: str = "budget"
-    lines: tuple[str, ...] = ()
-    panels: str | None = None
-    budgets: tuple[int, ...] = ()
+    over: str = "coordinates"
+    average: tuple[str, ...] = ("interface", "world.seed", "seed")
+    level: float = 0.9
 
 
 @dataclass(frozen=True)
 class Study:
     """A study at one size: the options of every condition, and which of them vary.
 
-    `source` is the file as it was read.
+    `source` is the file as it was read. `contraction` and `table` ask for tables beside the
+    summary.
     """
 
     name: str
@@ -63,6 +67,8 @@ class Study:
     figures: tuple[FigureSpec, ...]
     skip_impossible: bool
     source: Mapping[str, object]
+    contraction: ContractionSpec | None = None
+    table: str | None = None
 
 
 def study_directory() -> Path:
@@ -104,7 +110,7 @@ def read_study(
     options |= mapping(place, f"sizes.{size}.options", changed.get("options"))
     vary = mapping(place, "vary", found.get("vary"))
     vary |= mapping(place, f"sizes.{size}.vary", changed.get("vary"))
-    listed = _listed(place, changed.get("conditions", found.get("conditions")))
+    listed = _listed(place, changed.get("conditions", found.get("conditions")), at_hand)
     override(options, vary, listed, overrides)
     for part in (options, vary, *listed):
         for option in ("benchmark", "path", "items"):
@@ -126,9 +132,11 @@ def read_study(
         summary=" ".join(str(found.get("summary", "")).split()),
         conditions=tuple(conditions),
         varied=(*axes, *sorted(several - set(axes))),
-        figures=_figures(place, found.get("figures")),
+        figures=read_figures(place, found.get("figures")),
         skip_impossible=impossible == "skip",
         source=found,
+        contraction=_contraction(place, found.get("contraction")),
+        table=_table(place, found.get("table")),
     )
 
 
@@ -198,14 +206,47 @@ def _mapping(place: str, text: str, keys: Sequence[str]) -> dict[str, object]:
     return found
 
 
-def _listed(place: str, value: object) -> list[dict[str, object]]:
+def _listed(
+    place: str, value: object, at_hand: Callable[[], Sequence[str]]
+) -> list[dict[str, object]]:
     if value is None:
         return [{}]
     if not isinstance(value, list) or not value:
         raise BadRequest(
             f"{place}: conditions is {parse.show(value)}; expected a list of at least one mapping"
         )
-    return [mapping(place, "conditions", entry) for entry in value]
+    found = []
+    for entry in value:
+        condition = mapping(place, "conditions", entry)
+        if condition.get("benchmark") == AT_HAND:
+            found += [condition | {"benchmark": name} for name in at_hand()]
+        else:
+            found.append(condition)
+    return found
+
+
+def _contraction(place: str, given: object) -> ContractionSpec | None:
+    if given is None:
+        return None
+    spec = mapping(place, "contraction", given)
+    known = [field.name for field in fields(ContractionSpec)]
+    for key in spec:
+        if key not in known:
+            raise unknown(f"key of contraction in {place}", key, known)
+    found = ContractionSpec()
+    if "over" in spec:
+        found = replace(found, over=parse.text(f"{place}: over", spec["over"]))
+    if "average" in spec:
+        columns = tuple(str(column) for column in parse.several(spec["average"] or []))
+        found = replace(found, average=columns)
+    if "level" in spec:
+        level = float(parse.within(f"{place}: level", spec["level"], 0.0, 1.0))
+        found = replace(found, level=level)
+    return found
+
+
+def _table(place: str, given: object) -> str | None:
+    return None if given is None else parse.choice(f"table in {place}", given, TABLES, TABLES)
 
 
 def _check_option(place: str, option: str) -> None:
@@ -222,37 +263,3 @@ def _check_option(place: str, option: str) -> None:
         check_name(option, ATTACK)
     except BadRequest as refusal:
         raise BadRequest(f"{place}: {refusal}") from None
-
-
-def _figures(place: str, given: object) -> tuple[FigureSpec, ...]:
-    figures = tuple(_figure(place, figure) for figure in parse.several(given or []))
-    names = [figure.name for figure in figures]
-    for name in names:
-        if not FIGURE_NAME.fullmatch(name):
-            raise BadRequest(
-                f"{place}: figure {name!r} would be a file of that name; expected letters, digits, "
-                "_ and -"
-            )
-        if names.count(name) > 1:
-            raise BadRequest(f"{place}: two figures are named {name}")
-    return figures
-
-
-def _figure(place: str, given: object) -> FigureSpec:
-    spec = mapping(place, "figures", given)
-    known = ("name", "metric", "x", "lines", "panels", "budgets")
-    for key in spec:
-        if key not in known:
-            raise unknown(f"key of a figure in {place}", key, known)
-    for key in ("name", "metric"):
-        if key not in spec:
-            raise BadRequest(f"{place}: a figure has no {key}")
-    panels = spec.get("panels")
-    return FigureSpec(
-        name=parse.text(f"{place}: name", spec["name"]),
-        metric=parse.text(f"{place}: metric", spec["metric"]),
-        x=parse.text(f"{place}: x", spec.get("x", "budget")),
-        lines=tuple(str(line) for line in parse.several(spec.get("lines") or [])),
-        panels=None if panels is None else parse.text(f"{place}: panels", panels),
-        budgets=parse.budgets(f"{place}: budgets", spec["budgets"]) if "budgets" in spec else (),
-    )

@@ -2,8 +2,11 @@
 
 from jaxbench.report.card_table import card_text as card_text
 from jaxbench.report.card_table import print_card as print_card
+from jaxbench.report.contraction_table import print_contraction as print_contraction
 from jaxbench.report.figures import budget_figure as budget_figure
 from jaxbench.report.figures import save_figure as save_figure
+from jaxbench.report.pareto_figure import pareto_figure as pareto_figure
+from jaxbench.report.policy_table import print_policies as print_policies
 from jaxbench.report.study_figure import study_figure as study_figure
 from jaxbench.report.sweep_table import print_plan as print_plan
 from jaxbench.report.sweep_table import print_sweep as print_sweep

@@ -16,7 +16,14 @@ MOST_LINES = 12
 MOST_PANELS = 12
 # Columns whose values are independent draws: what is not drawn is averaged within each of them.
 SEEDS = ("world.seed", "seed")
-AXES = {"budget": "submissions", "reused_items": "reused items", "benchmark": "benchmark"}
+# Axes that follow from the budget: a curve along them is one condition, and starts above 0.
+OF_BUDGET = ("budget", "released_scores")
+AXES = {
+    "budget": "submissions",
+    "released_scores": "scores released before the final router",
+    "reused_items": "reused items",
+    "coordinates": "numbers per submission",
+}
 
 
 @runtime_checkable
@@ -48,6 +55,11 @@ class Spec(Protocol):
         """Budgets that are shown; all where there are none."""
         ...
 
+    @property
+    def average(self) -> Sequence[str]:
+        """Columns that are averaged over, their range shown as a band."""
+        ...
+
 
 def study_figure(summary: pd.DataFrame, spec: Spec) -> Figure:
     """A metric of a sweep's summary; what its bars are stands above it.
@@ -56,11 +68,13 @@ def study_figure(summary: pd.DataFrame, spec: Spec) -> Figure:
     is their mean. Its bar is the standard error over seeds where seeds are among what varies
     (conditions of one seed share random numbers and count once), else the range of the conditions.
     A single condition's bar is the 95 % bootstrap interval over trials; where it has several router
-    banks, a hatched band is their mean and standard deviation.
+    banks, a hatched band is their mean and standard deviation. Where the figure averages over
+    columns, a plain band is the range over their values, and bars are left to seeds.
 
     **Errors:** `BadRequest` for a column that the summary does not have.
     """
-    for column in (spec.metric, spec.x, *spec.lines, *([spec.panels] if spec.panels else [])):
+    panel = [spec.panels] if spec.panels else []
+    for column in (spec.metric, spec.x, *spec.lines, *panel, *spec.average):
         if column not in summary:
             raise unknown("column of a figure", column, [str(c) for c in summary.columns])
     rows = summary[summary["budget"] > 0]
@@ -69,7 +83,9 @@ def study_figure(summary: pd.DataFrame, spec: Spec) -> Figure:
     if rows.empty:
         raise BadRequest(f"budgets={list(spec.budgets)}: the study runs none of them")
     names = list(spec.lines)
-    if "budget" not in (spec.x, spec.panels, *names) and rows["budget"].nunique() > 1:
+    if spec.x in OF_BUDGET:
+        rows = rows[rows[spec.x] > 0]
+    elif "budget" not in (spec.panels, *names) and rows["budget"].nunique() > 1:
         # Budgets of one trial are no conditions to take the mean of.
         names.append("budget")
     panels = [(None, rows)]
@@ -126,7 +142,7 @@ def _panel(
     places = {value: place for place, value in enumerate(dict.fromkeys(rows[spec.x]))}
     own = pd.Series(_line(rows, names) if names else [""] * len(rows), index=rows.index)
     ticks = np.unique(rows[spec.x].dropna().to_numpy(dtype=float)) if numeric else np.array([])
-    log = spec.x == "budget" or (len(ticks) > 2 and ticks[0] > 0 and ticks[-1] >= 8 * ticks[0])
+    log = spec.x in OF_BUDGET or (len(ticks) > 2 and ticks[0] > 0 and ticks[-1] >= 8 * ticks[0])
     steps = np.diff(np.log2(ticks) if log else ticks)
     room = float(steps.min()) if len(steps) else 1.0
     shown = list(labels[:MOST_LINES])
@@ -136,13 +152,18 @@ def _panel(
         points = _points(part, spec)
         if points.empty:
             continue
-        bars |= dict.fromkeys(points["bar"])
+        bars |= dict.fromkeys(bar for bar in points["bar"] if bar)
         x = (points["x"] if numeric else points["x"].map(places)).to_numpy(dtype=float)
         # Side by side, so that no bar hides another.
         aside = room * (index - (len(shown) - 1) / 2) * min(0.04, 0.25 / len(shown))
         x = x * 2.0**aside if log else x + aside
         marker, dash, colour = (v[index % len(v)] for v in (MARKERS, DASHES, COLOURS))
         ends = np.abs(np.stack([points["mean"] - points["low"], points["high"] - points["mean"]]))
+        if points["least"].notna().any():
+            axes.fill_between(x, points["least"], points["most"], facecolor=colour, alpha=0.15,
+                              linewidth=0.0, zorder=0)  # fmt: skip
+            over = " and ".join(_label(column) for column in spec.average)
+            bars |= {f"band: range over {over}": None}
         axes.errorbar(x, points["mean"], ends, marker=marker, linestyle=dash,
                       color=colour, markersize=4.5, capsize=2.5, linewidth=1.4, elinewidth=0.9,
                       label=label)  # fmt: skip
@@ -207,37 +228,39 @@ def _points(rows: pd.DataFrame, spec: Spec) -> pd.DataFrame:
     """Mean, ends and what these are, per value of x; empty ones left out."""
     rows = rows[rows[spec.metric].notna()]
     found = [
-        (value, *_point(part, spec.metric)) for value, part in rows.groupby(spec.x, sort=False)
+        (value, *_point(part, spec.metric, spec.average))
+        for value, part in rows.groupby(spec.x, sort=False)
     ]
-    points = pd.DataFrame(found, columns=["x", "mean", "low", "high", "bar"])
+    points = pd.DataFrame(found, columns=["x", "mean", "low", "high", "bar", "least", "most"])
     if pd.api.types.is_numeric_dtype(points["x"]):
         points = points.sort_values("x")
     return points
 
 
-def _point(rows: pd.DataFrame, metric: str) -> tuple[float, float, float, str]:
-    """Mean, lower end, upper end, and what the ends are."""
+def _point(
+    rows: pd.DataFrame, metric: str, average: Sequence[str]
+) -> tuple[float, float, float, str, float, float]:
+    """Mean, lower end, upper end, what the ends are, and the range over what is averaged."""
     values = rows[metric].to_numpy(dtype=float)
-    if len(values) == 1:
+    least = most = np.nan
+    averaged = [column for column in average if rows[column].nunique(dropna=False) > 1]
+    if averaged:
+        each = rows.groupby(averaged, dropna=False)[metric].mean()
+        least, most = float(each.min()), float(each.max())
+    elif len(values) == 1:
         low, high = (float(rows[f"{metric}{end}"].iloc[0]) for end in ("_low", "_high"))
-        return values[0], low, high, "bars: 95 % interval over trials"
+        return values[0], low, high, "bars: 95 % interval over trials", least, most
     seed = next((s for s in SEEDS if s in rows and rows[s].nunique() > 1), None)
-    if seed is None:
-        return (
-            values.mean(),
-            values.min(),
-            values.max(),
-            "points: mean of conditions, bars: their range",
-        )
-    draws = rows.groupby(seed)[metric].mean().to_numpy(dtype=float)
-    error = draws.std(ddof=1) / np.sqrt(len(draws))
-    mean = draws.mean()
-    return (
-        mean,
-        mean - error,
-        mean + error,
-        f"points: mean of conditions, bars: standard error over {len(draws)} seeds",
-    )
+    if seed is not None:
+        draws = rows.groupby(seed)[metric].mean().to_numpy(dtype=float)
+        error, mean = draws.std(ddof=1) / np.sqrt(len(draws)), draws.mean()
+        bar = f"points: mean of conditions, bars: standard error over {len(draws)} seeds"
+        return mean, mean - error, mean + error, bar, least, most
+    mean = float(values.mean())
+    if averaged:
+        return mean, np.nan, np.nan, "", least, most
+    bar = "points: mean of conditions, bars: their range"
+    return mean, values.min(), values.max(), bar, least, most
 
 
 def _shown(value: object) -> str:

@@ -43,7 +43,9 @@ def print_sweep(
     conditions = [part for _, part in summary.groupby((summary["budget"] == 0).cumsum())]
     firsts = [part.iloc[-1] for part in conditions[:MOST_ROWS]]
     keys = list(dict.fromkeys(("benchmark", "endpoints", "interface", *varied)))
-    keys = [k for k in keys if k in summary and summary[k].nunique(dropna=False) > 1]
+    # What a world is made from has a name too.
+    keys = [k for k in keys if k != "world" and k in summary]
+    keys = [k for k in keys if summary[k].nunique(dropna=False) > 1]
     if any(key.startswith("world.") for key in keys) and summary["benchmark"].map(_is_drawn).all():
         # A name made of digits says less than what it is made from.
         keys = [key for key in keys if key != "benchmark"]

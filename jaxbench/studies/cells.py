@@ -180,9 +180,11 @@ class SweepPlan:
 
     @cached_property
     def key(self) -> str:
-        """The content key of all results: shards, what each row is called, summaries, figures."""
+        """The content key of all results: shards, what each row is called, tables, figures."""
         rows = [[cell.key, [repr(row) for row in cell.rows]] for cell in self.cells]
-        return store.content_key(rows, [repr(figure) for figure in self.study.figures])
+        shown = [repr(figure) for figure in self.study.figures]
+        tables = [repr(self.study.contraction), repr(self.study.table)]
+        return store.content_key(rows, shown, tables)
 
     @cached_property
     def shards(self) -> store.Plan:

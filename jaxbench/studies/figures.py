@@ -5,10 +5,12 @@ from dataclasses import replace
 
 from jaxbench import metrics
 from jaxbench.errors import unknown
-from jaxbench.options.study import FigureSpec, Study
+from jaxbench.options.figure import FigureSpec
+from jaxbench.options.study import ContractionSpec, Study
 from jaxbench.options.table import ATTACK
 from jaxbench.options.world import PARAMETERS
 from jaxbench.studies.cells import CellPlan
+from jaxbench.studies.released import RELEASED
 from jaxbench.studies.truth import COLUMNS as TRUTH
 
 # The columns of a condition, in front of every table; what a study varies follows them.
@@ -32,25 +34,23 @@ def fitting(
 
     **Errors:** `BadRequest` for a metric or a column that no summary has.
     """
-    here = {"budget", *CONDITION_COLUMNS, *own_columns(study.varied)}
-    if any(cell.request.banks > 1 for cell in cells):
-        here.add("banks")
-    options = [option.name for option in ATTACK]
-    known = [*sorted(here), *options, "world", *(f"world.{p.name}" for p in PARAMETERS)]
+    here, known = _columns(study, cells)
     measured = {metric for cell in cells for metric in cell.metrics}
     budgets = {budget for cell in cells for budget in cell.request.budgets}
     kept, notes = [], []
     for figure in study.figures:
         if figure.metric not in (*metrics.METRICS, *TRUTH):
             raise unknown(f"metric of figure {figure.name}", figure.metric, metrics.METRICS + TRUTH)
+        pareto = figure.kind == "pareto"
         panels = () if figure.panels is None else (figure.panels,)
-        for column in (figure.x, *figure.lines, *panels):
+        of_x = () if pareto else (figure.x,)
+        for column in (*of_x, *figure.lines, *panels, *figure.average):
             if column not in known:
                 raise unknown(f"column of figure {figure.name}", column, sorted(here))
         why = None
         if figure.metric not in measured:
             why = f"{figure.metric} is known of synthetic worlds only"
-        elif figure.x not in here:
+        elif not pareto and figure.x not in here:
             why = f"{figure.x} does not vary"
         elif figure.budgets and not budgets & set(figure.budgets):
             why = "none of its budgets is run"
@@ -58,6 +58,38 @@ def fitting(
             notes.append(f"note: no figure {figure.name}: {why}")
             continue
         lines = tuple(line for line in figure.lines if line in here)
+        average = tuple(column for column in figure.average if column in here)
         panel = figure.panels if figure.panels in here else None
-        kept.append(replace(figure, lines=lines, panels=panel))
+        if panel == "benchmark" and all(cell.world is not None for cell in cells):
+            # The name of a world is made of digits; what it is made from has its own columns.
+            panel = None
+        kept.append(replace(figure, lines=lines, panels=panel, average=average))
     return tuple(kept), tuple(notes)
+
+
+def compared(
+    study: Study, cells: Sequence[CellPlan]
+) -> tuple[ContractionSpec | None, tuple[str, ...]]:
+    """The comparison of curves that the summary has columns for, or a note on why there is none.
+
+    **Errors:** `BadRequest` for a column that no summary has.
+    """
+    spec = study.contraction
+    if spec is None:
+        return None, ()
+    here, known = _columns(study, cells)
+    for column in (spec.over, *spec.average):
+        if column not in known:
+            raise unknown("column of contraction", column, sorted(here))
+    if spec.over not in here:
+        return None, (f"note: no contraction: {spec.over} does not vary",)
+    return replace(spec, average=tuple(c for c in spec.average if c in here)), ()
+
+
+def _columns(study: Study, cells: Sequence[CellPlan]) -> tuple[set[str], list[str]]:
+    """The columns that the summary has, and those that some summary of this study could have."""
+    here = {"budget", RELEASED, *CONDITION_COLUMNS, *own_columns(study.varied)}
+    if any(cell.request.banks > 1 for cell in cells):
+        here.add("banks")
+    options = [option.name for option in ATTACK]
+    return here, [*sorted(here), *options, "world", *(f"world.{p.name}" for p in PARAMETERS)]

@@ -16,7 +16,7 @@ from jaxbench.options.parse import show
 from jaxbench.options.reading import SOURCE_NAMES
 from jaxbench.options.study import WORLD, Study
 from jaxbench.studies.cells import OF_SUMMARY, CellPlan, Row, SweepPlan, key_options
-from jaxbench.studies.figures import fitting
+from jaxbench.studies.figures import compared, fitting
 from jaxbench.synthetic import blank
 from jaxbench.synthetic.layout import PARTS
 
@@ -78,7 +78,9 @@ def plan_cells(study: Study, open_benchmark: Opener) -> SweepPlan:
         )
     cells.sort(key=_shape)
     figures, notes = fitting(study, cells)
-    return SweepPlan(replace(study, figures=figures), tuple(cells), tuple(skipped), notes)
+    contraction, more = compared(study, cells)
+    study = replace(study, figures=figures, contraction=contraction)
+    return SweepPlan(study, tuple(cells), tuple(skipped), notes + more)
 
 
 def _cell(asked: Asked, benchmark: Benchmark | None, world: WorldSpec | None) -> CellPlan:

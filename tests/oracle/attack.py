@@ -8,7 +8,10 @@ Readings settled where the specification leaves room (those of `interface` are i
 
 * Row 0 carries the trial's eligibility and, where it is eligible, its endpoints. Everything that
   belongs to the final router (scores, ranks, held-out regret) is None there.
-* An ineligible trial from budget 1 on keeps `no_attack_*` and `genuine_gap_pp`; the rest is None.
+* An ineligible trial from budget 1 on keeps what no attack changes (`no_attack_*`,
+  `genuine_gap_pp`, `pair_order_kept`); the rest is None.
+* The order of a pair and how far it is apart go by what ranks the genuine models among themselves
+  on either side. Nothing stands between a score and its release: every submission is told its own.
 * The released overall, at the released precision, is behind every choice and rank on the reused
   side: public winner, frontier order, leaders, `public_top5`, false winner, `rank_reused`. Scores,
   losses, gaps and regret are differences of unrounded scores, and nothing held out is rounded.
@@ -104,6 +107,18 @@ def winner(values: list[Fraction]) -> int:
     return min(range(len(values)), key=lambda m: rounded(1 - values[m]))
 
 
+def pair_order_kept(public: list[Fraction], hidden: list[Fraction]) -> float | None:
+    """Share of pairs at least 1 pp apart held out whose order the public values get right."""
+    kept = []
+    for one in range(len(public)):
+        for other in range(one):
+            apart = rounded(1 - hidden[one]) - rounded(1 - hidden[other])
+            seen = rounded(1 - public[one]) - rounded(1 - public[other])
+            if abs(apart) >= Fraction(1, 100):
+                kept.append((apart > 0 and seen > 0) or (apart < 0 and seen < 0))
+    return sum(kept) / len(kept) if kept else None
+
+
 def pp(value: Fraction) -> float:
     return float(100 * value)
 
@@ -113,7 +128,8 @@ COLUMNS = (
     "selected_model", "selected_router", "false_winner", "rank_drop", "rank_reused",
     "rank_heldout", "selection_loss_pp", "score_gap_pp", "genuine_gap_pp", "no_attack_reused_pp",
     "no_attack_heldout_pp", "selected_reused_pp", "selected_heldout_pp", "router_reused_pp",
-    "router_heldout_pp", "loss_vs_static_pp", "heldout_regret_pp", "route",
+    "router_heldout_pp", "loss_vs_static_pp", "pair_order_kept", "release_rate",
+    "board_error_pp", "heldout_regret_pp", "route",
 )  # fmt: skip
 
 
@@ -255,6 +271,7 @@ def run_trial(
         genuine_gap_pp=pp(genuine_gap),
         no_attack_reused_pp=pp(genuine[before][0]),
         no_attack_heldout_pp=pp(genuine[before][1]),
+        pair_order_kept=pair_order_kept(public, ranking(genuine_heldout)),
     )
     if endpoints is not None:
         base.update(endpoint_a=endpoints[0], endpoint_b=endpoints[1])
@@ -315,6 +332,8 @@ def run_trial(
                 "router_reused_pp": pp(router[0]),
                 "router_heldout_pp": pp(router[1]),
                 "loss_vs_static_pp": pp(loss - static_loss),
+                "release_rate": 1.0,
+                "board_error_pp": 0.0,
                 "heldout_regret_pp": pp(max(h for _, h in genuine) - router[1]),
                 "route": routes[k],
             }
