@@ -15,6 +15,7 @@ may be a parameter of it, `world.leader_gap`. `benchmark: at_hand` stands for ev
 whose files are on this machine, in a list of conditions too.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
