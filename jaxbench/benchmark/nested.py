@@ -7,14 +7,12 @@ compared trial by trial (spec: lifespan, "Published predictor").
 
 from collections.abc import Sequence
 
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Int
 
-from jaxbench.benchmark.split import SplitPlan
-from jaxbench.counters import Stream, trial_keys, trial_words
+from jaxbench.benchmark.split import SplitPlan, group_words
+from jaxbench.counters import Stream
 from jaxbench.errors import BadRequest
-from jaxbench.shapes import bucket
 
 
 def check_size(plan: SplitPlan, size: int) -> None:
@@ -50,16 +48,8 @@ def reused_subsets(
     """
     if not sizes:
         return []
-    (keys,) = trial_keys(seed, (Stream.SUBSET,), trials)
-    numbers = np.array([p for task in plan.tasks for p in task.numbers], dtype=np.uint32)
-    # Padded: a word depends on its counter alone, and a program on the number of counters.
-    counters = np.zeros(bucket(len(numbers)), dtype=np.uint32)
-    counters[: len(numbers)] = numbers
-    high, low = (np.asarray(word) for word in trial_words(keys, jnp.asarray(counters)))
-    words = (high.astype(np.uint64) << np.uint64(32) | low)[:, : len(numbers)]
-
-    count = len(trials)
-    priority = np.full((count, len(numbers)), np.inf)
+    words = group_words(plan, trials, seed=seed, stream=Stream.SUBSET)
+    priority = np.full(words.shape, np.inf)
     group_sizes = np.array([size for task in plan.tasks for size in task.sizes])
     group_of = np.empty(plan.items, dtype=np.int64)
     start = 0

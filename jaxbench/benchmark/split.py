@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Int, UInt64
 
 from jaxbench.benchmark.container import Benchmark
 from jaxbench.counters import Stream, trial_keys, trial_words
@@ -67,7 +67,7 @@ def fill(sizes: Sequence[int], target: int) -> list[int]:
     A group is taken whenever it fits and the rest of the target is still reachable by the groups
     that follow. The caller has checked that `target` is reachable at all.
     """
-    if sum(sizes) == len(sizes):
+    if set(sizes) == {1}:
         # Single prompts all: the first ones.
         return list(range(target))
     # reachable[g] has bit s set if the groups from g on can add up to s.
@@ -122,15 +122,32 @@ def hash_splits(
     for row, trial in enumerate(trials.tolist()):
         seed = seed_base + trial
         for task in plan.tasks:
-            # Digests of one length order like the big-endian integers that they spell.
-            digests = [
-                hashlib.sha256(f"{seed}|{task.name}|{prompt}".encode()).digest()
-                for prompt in task.prompts
-            ]
+            digests = [prompt_digest(seed, task.name, prompt) for prompt in task.prompts]
             order = sorted(range(len(digests)), key=digests.__getitem__)
             for g in fill([task.sizes[g] for g in order], task.target):
                 reused[row, task.members[order[g]]] = False
     return reused
+
+
+def group_words(
+    plan: SplitPlan, trials: Int[np.ndarray, " trials"], *, seed: int, stream: Stream
+) -> UInt64[np.ndarray, "trials groups"]:
+    """A random word for every prompt group, task by task, keyed by (seed, trial, prompt number)."""
+    (keys,) = trial_keys(seed, (stream,), trials)
+    numbers = [p for task in plan.tasks for p in task.numbers]
+    # Padded: a word depends on its counter alone, and a program on the number of counters.
+    counters = np.zeros(bucket(len(numbers)), dtype=np.uint32)
+    counters[: len(numbers)] = numbers
+    high, low = (np.asarray(word) for word in trial_words(keys, jnp.asarray(counters)))
+    return (high.astype(np.uint64) << np.uint64(32) | low)[:, : len(numbers)]
+
+
+def prompt_digest(seed: int, task: str, prompt: str) -> bytes:
+    """What the hash order of a split goes by: SHA-256 of `"{seed}|{task}|{prompt hash}"`.
+
+    Digests of one length order like the big-endian integers that they spell.
+    """
+    return hashlib.sha256(f"{seed}|{task}|{prompt}".encode()).digest()
 
 
 def prng_splits(
@@ -141,13 +158,7 @@ def prng_splits(
     The word of a group is keyed by (seed, trial, number of its prompt): a trial's split does not
     depend on which trials are made together.
     """
-    (keys,) = trial_keys(seed, (Stream.SPLIT,), trials)
-    numbers = [p for task in plan.tasks for p in task.numbers]
-    # Padded: a word depends on its counter alone, and a program on the number of counters.
-    counters = np.zeros(bucket(len(numbers)), dtype=np.uint32)
-    counters[: len(numbers)] = numbers
-    high, low = (np.asarray(word) for word in trial_words(keys, jnp.asarray(counters)))
-    drawn = high.astype(np.uint64) << np.uint64(32) | low
+    drawn = group_words(plan, trials, seed=seed, stream=Stream.SPLIT)
     reused = np.ones((len(trials), plan.items), dtype=bool)
     start = 0
     for task in plan.tasks:

@@ -12,6 +12,7 @@ Source: spec of the mechanisms, "common ground".
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -58,9 +59,9 @@ class Feedback(eqx.Module):
 class Mechanism(eqx.Module):
     """A rule between true losses and what is released.
 
-    Fields that are arrays are data: another value compiles nothing. They have no axis at all, or
-    the leading axes of the batch (trials) and the numbers, of length 1 where it is the same for
-    all (see `spread`).
+    Fields that are arrays are data: another value compiles nothing. They have the leading axes of
+    the batch (trials), of length 1 where all trials are alike, and the numbers last (see
+    `spread`).
 
     - `stateless`: a release depends on its own submission and noise alone; `step` may then be
       given a whole block of submissions as one batch.
@@ -99,6 +100,10 @@ class Mechanism(eqx.Module):
         its shape is that of the batch and the numbers.
         """
         return ()
+
+    def at(self, rows: Any) -> "Mechanism":
+        """The mechanism of some trials; what is the same in all of them stays."""
+        return jax.tree.map(lambda x: x if len(x) == 1 else x[rows], self)
 
     def start_board(self, genuine: Float64[Array, "*batch models numbers"], first: Any) -> State:
         """The state of a whole board that starts from its genuine rows (`state=global`)."""

@@ -116,7 +116,7 @@ def _shaky_ladder(chosen: Chosen, setting: Setting) -> Mechanism:
     return ShakyLadder(
         setting.ticks.sized(step),
         setting.ticks.sized(_size(chosen, "scale")),
-        np.asarray(cap, dtype=np.float64),
+        np.full((1, 1), cap, dtype=np.float64),
         setting.most,
         monotone=chosen["monotone"] is True,
     )
@@ -131,7 +131,7 @@ def _thresholdout(chosen: Chosen, setting: Setting) -> Mechanism:
     return Thresholdout(
         setting.ticks.sized(_size(chosen, "threshold")),
         setting.ticks.sized(_size(chosen, "scale")),
-        np.asarray(answers, dtype=np.float64),
+        np.full((1, 1), answers, dtype=np.float64),
         setting.most,
         rule=str(chosen["noise"]),
     )

@@ -26,7 +26,7 @@ class _Resampled(Mechanism):
     """Numbers of which every one is a mean of items' losses of 0 or 1.
 
     - `per_item`: ticks per item; `items`: their number.
-    - `row`: where a number's table starts.
+    - `row`: where a number's table starts; tables have a leading axis of length 1.
 
     A row is for r wrong items of n with 2r <= n; r above that is n - r seen from the other side.
     """
@@ -72,8 +72,8 @@ class Subsample(_Resampled):
 
     per_scored: Float64[Array | np.ndarray, "..."]
     scored: Float64[Array | np.ndarray, "..."]
-    low: Int32[Array | np.ndarray, " rows"]
-    cdf: Float64[Array | np.ndarray, "rows width"]
+    low: Int32[Array | np.ndarray, "1 rows"]
+    cdf: Float64[Array | np.ndarray, "1 rows width"]
 
     def step(self, state: Any, submission: Submission, noise: Noise) -> tuple[Any, Feedback]:
         """The loss on the drawn items."""
@@ -81,7 +81,7 @@ class Subsample(_Resampled):
         rarer, other = self._wrong(losses)
         row = spread(self.row, losses) + rarer
         level = 0.5 + jnp.where(other, -noise.release, noise.release)
-        cdf = jnp.asarray(self.cdf)
+        cdf = jnp.reshape(self.cdf, self.cdf.shape[-2:])
         width = cdf.shape[1]
         # How many entries lie below the level; the last one is 1.
         place = jnp.zeros_like(row)
@@ -89,7 +89,7 @@ class Subsample(_Resampled):
             probe = place + (2**bit - 1)
             below = (probe < width) & (cdf[row, jnp.minimum(probe, width - 1)] < level)
             place = jnp.where(below, place + 2**bit, place)
-        count = (jnp.asarray(self.low)[row] + place).astype(jnp.float64)
+        count = (jnp.reshape(self.low, (-1,))[row] + place).astype(jnp.float64)
         count = jnp.where(other, spread(self.scored, losses) - count, count)
         released = count * spread(self.per_scored, losses)
         shown = jnp.ones(losses.shape, dtype=bool)
@@ -107,7 +107,7 @@ class Bootstrap(_Resampled):
     """
 
     per_score: Float64[Array | np.ndarray, "..."]
-    quantiles: Float64[Array | np.ndarray, "rows nodes 3"]
+    quantiles: Float64[Array | np.ndarray, "1 rows nodes 3"]
 
     def step(self, state: Any, submission: Submission, noise: Noise) -> tuple[Any, Feedback]:
         """The loss under the drawn weights."""
@@ -115,7 +115,8 @@ class Bootstrap(_Resampled):
         rarer, other = self._wrong(losses)
         row = spread(self.row, losses) + rarer
         z = normal_score(jnp.where(other, -noise.release, noise.release))
-        mean = interpolated(jnp.asarray(self.quantiles), row, z)
+        table = jnp.reshape(self.quantiles, self.quantiles.shape[-3:])
+        mean = interpolated(table, row, z)
         mean = jnp.where(other, 1.0 - mean, mean)
         released = mean * spread(self.per_score, losses)
         shown = jnp.ones(losses.shape, dtype=bool)

@@ -23,8 +23,8 @@ WIDTH = 2.0 * END / (NODES - 1)
 def counts_tables(
     items: Int[np.ndarray, "trials numbers"], scored: Int[np.ndarray, "trials numbers"]
 ) -> tuple[
-    Int32[np.ndarray, " rows"],
-    Float64[np.ndarray, "rows width"],
+    Int32[np.ndarray, "1 rows"],
+    Float64[np.ndarray, "1 rows width"],
     Int32[np.ndarray, "trials numbers"],
 ]:
     """The hypergeometric laws of all numbers, one below the other.
@@ -37,15 +37,16 @@ def counts_tables(
     padded = [
         np.pad(cdf, [(0, 0), (0, width - cdf.shape[1])], constant_values=1.0) for _, cdf in laws
     ]
-    return np.concatenate([low for low, _ in laws]), np.concatenate(padded), row
+    low = np.concatenate([low for low, _ in laws])
+    return low[None], np.concatenate(padded)[None], row
 
 
 def weights_tables(
     items: Int[np.ndarray, "trials numbers"],
-) -> tuple[Float64[np.ndarray, "rows nodes 3"], Int32[np.ndarray, "trials numbers"]]:
+) -> tuple[Float64[np.ndarray, "1 rows nodes 3"], Int32[np.ndarray, "trials numbers"]]:
     """The laws of random weights of all numbers, one below the other, and where each one starts."""
     distinct, row = _stacked(items[..., None])
-    return np.concatenate([weights_law(n) for (n,) in distinct]), row
+    return np.concatenate([weights_law(n) for (n,) in distinct])[None], row
 
 
 @lru_cache(maxsize=64)
