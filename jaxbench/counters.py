@@ -28,6 +28,8 @@ class Stream(IntEnum):
     REDUCED_TIE = 6
     REDUCED_NORMAL = 7
     REDUCED_RECORD = 8
+    # Noise of releases, and whatever else a mechanism draws.
+    MECHANISM = 9
 
 
 def words(

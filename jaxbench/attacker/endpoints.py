@@ -88,6 +88,7 @@ def choose_endpoints(profiles: PublicProfiles, rule: str) -> Endpoints:
     with jax.enable_x64(True):
         looked = _look(
             *_on_device((profiles.numerators.astype(narrow), profiles.overall_numerators, order)),
+            jnp.asarray(_shown(profiles)),
             _on_device(flags),
             exact=not order.relative_error.any(),
         )
@@ -125,19 +126,27 @@ def _on_device(values):
     )
 
 
-@partial(jax.jit, static_argnames="exact")
-def _look(profile, overall, order: LinearScore, flags: _Flags, exact: bool) -> _Looked:
-    def one(trial):
-        profile, overall, order = trial
-        return _look_at(profile, overall, order, flags, exact)
+def _shown(profiles: PublicProfiles) -> Bool[np.ndarray, "trials models"]:
+    """The models that the board shows."""
+    if profiles.shown is not None:
+        return profiles.shown
+    return np.ones(profiles.numerators.shape[:2], dtype=bool)
 
-    return jax.lax.map(one, (profile, overall, order), batch_size=TOGETHER)
+
+@partial(jax.jit, static_argnames="exact")
+def _look(profile, overall, order: LinearScore, shown, flags: _Flags, exact: bool) -> _Looked:
+    def one(trial):
+        profile, overall, order, shown = trial
+        return _look_at(profile, overall, order, shown, flags, exact)
+
+    return jax.lax.map(one, (profile, overall, order, shown), batch_size=TOGETHER)
 
 
 def _look_at(
     profile: Num[Array, "models coordinates"],
     terms: Float64[Array, "models terms"],
     order: LinearScore,
+    shown: Bool[Array, " models"],
     flags: _Flags,
     exact: bool,
 ) -> _Looked:
@@ -146,10 +155,10 @@ def _look_at(
     # A leader's loss equals the best one after rounding to 10 decimals; within the margin that
     # has to be seen in fractions.
     leaders = jnp.asarray(flags.leaders)
-    behind = (jnp.max(overall) - overall) / order.scale
+    behind = (jnp.max(jnp.where(shown, overall, -jnp.inf)) - overall) / order.scale
     margin = jnp.asarray(order.rounding_margin)
-    pool = leaders | (behind > 0)
-    doubtful = ~leaders & (margin > 0) & jnp.any((behind > 0) & (behind <= margin))
+    pool = shown & (leaders | (behind > 0))
+    doubtful = ~leaders & (margin > 0) & jnp.any(shown & (behind > 0) & (behind <= margin))
 
     below = jnp.ones((models, models), dtype=bool)  # row nowhere above column
     for c in range(coordinates):

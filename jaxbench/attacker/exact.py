@@ -28,8 +28,10 @@ def choose_exactly(
         return _weighted(profiles.share_weights, apart) if rule.shares else sum(apart, Fraction(0))
 
     pool = list(range(len(board)))
+    if profiles.shown is not None:
+        pool = [m for m in pool if profiles.shown[trial, m]]
     if not rule.leaders:
-        best = min(_loss(score) for score in overall)
+        best = min(_loss(overall[m]) for m in pool)
         pool = [m for m in pool if _loss(overall[m]) > best]
     if rule.frontier:
         pool = [m for m in pool if not dominated(m, pool)]

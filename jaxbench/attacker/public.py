@@ -6,7 +6,7 @@ from math import lcm
 
 import equinox as eqx
 import numpy as np
-from jaxtyping import Array, Float64, Int
+from jaxtyping import Array, Bool, Float64, Int
 
 # Integers of at most this size are exact in float64.
 EXACT_FLOAT64 = 2**53
@@ -31,6 +31,8 @@ class PublicProfiles(eqx.Module):
     overall_weights: tuple[Fraction, ...] = eqx.field(static=True)
     mean_weights: tuple[Fraction, ...] = eqx.field(static=True)
     share_weights: tuple[Fraction, ...] = eqx.field(static=True)
+    # Which models the board shows at all (None: every one).
+    shown: Bool[np.ndarray, "trials models"] | None = None
 
 
 class LinearScore(eqx.Module):

@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Array, Float64
 
 from jaxbench.errors import BadRequest
-from jaxbench.leaderboard.mechanisms.base import Mechanism, Submission
+from jaxbench.leaderboard.mechanisms.base import Mechanism, Submission, spread
 from jaxbench.leaderboard.mechanisms.ranks import count_below, everything
 from jaxbench.stats.intervals import wilson_interval
 
@@ -84,7 +84,7 @@ def mean_interval(
 def look_up(
     table: Float64[Array, "*rows counts"],
     losses: Float64[Array, "..."],
-    per_item: Float64[Array, ""],
+    per_item: Float64[Array, "..."],
 ) -> Float64[Array, "..."]:
     """The entries of a row's table at its losses.
 
@@ -92,9 +92,11 @@ def look_up(
     one wrong item, of which every loss is a whole multiple.
     """
     rows = table.ndim - 1
+    if rows == 1 and len(table) == 1:
+        table = jnp.broadcast_to(table, (len(losses), table.shape[-1]))
     if table.shape[:-1] != losses.shape[:rows]:
         raise ValueError(f"losses {losses.shape} do not start with the rows of {table.shape}")
-    counts = jnp.rint(losses / per_item).astype(jnp.int32)
+    counts = jnp.rint(losses / spread(per_item, losses)).astype(jnp.int32)
     flat = counts.reshape(*table.shape[:-1], -1)
     return jnp.take_along_axis(table, flat, axis=-1, mode="clip").reshape(losses.shape)
 
@@ -109,7 +111,7 @@ class Interval(Mechanism):
     """
 
     table: Float64[Array, "*rows counts"]
-    per_item: Float64[Array, ""]
+    per_item: Float64[Array, "..."]
 
     @property
     def stateless(self) -> bool:
@@ -131,7 +133,7 @@ class IntervalRank(Mechanism):
 
     lower: Float64[Array, "*rows counts"]
     uppers: Float64[Array, "*rows models"]
-    per_item: Float64[Array, ""]
+    per_item: Float64[Array, "..."]
 
     @property
     def stateless(self) -> bool:

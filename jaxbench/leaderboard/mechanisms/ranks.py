@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float64, Int32
 
-from jaxbench.leaderboard.mechanisms.base import Feedback, Mechanism, Submission
+from jaxbench.leaderboard.mechanisms.base import Feedback, Mechanism, Submission, spread
 
 
 def count_below(
@@ -25,6 +25,8 @@ def count_below(
     **Returns:** a whole number for every loss, in the shape of `losses`.
     """
     rows = pool.ndim - 1
+    if rows == 1 and len(pool) == 1:
+        pool = jnp.broadcast_to(pool, (len(losses), pool.shape[-1]))
     if pool.shape[:-1] != losses.shape[:rows]:
         raise ValueError(f"losses {losses.shape} do not start with the rows of {pool.shape}")
 
@@ -69,7 +71,7 @@ class Bucket(Mechanism):
     """
 
     pool: Float64[Array, "*rows models"]
-    buckets: Float64[Array, ""]
+    buckets: Float64[Array, "..."]
 
     @property
     def stateless(self) -> bool:
@@ -82,7 +84,7 @@ class Bucket(Mechanism):
         models = jnp.sum(jnp.isfinite(self.pool), axis=-1).astype(jnp.float64)
         models = models.reshape(models.shape + (1,) * (below.ndim - models.ndim))
         # Whole numbers far below 2^53: a quotient short of a whole one is not rounded up to it.
-        return state, everything(jnp.floor(self.buckets * below / (models + 1.0)))
+        return state, everything(jnp.floor(spread(self.buckets, below) * below / (models + 1.0)))
 
 
 class Earlier(eqx.Module):

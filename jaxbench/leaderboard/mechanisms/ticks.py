@@ -45,6 +45,10 @@ class Ticks(eqx.Module):
         """A fraction of the score in ticks: exact where it is whole, else the nearest float."""
         return _each(lambda ticks: float(size * ticks), self.per_score)
 
+    def weight_rows(self) -> Float64[np.ndarray, "#trials numbers"]:
+        """The weights as floats, a row per trial or one for all."""
+        return np.array([[float(w) for w in row] for row in _rows(self.weights)])
+
     def scored(self, items: int) -> Int[np.ndarray, "#trials numbers"]:
         """How many of a number's items are scored if `items` of all reused ones are.
 

@@ -1,0 +1,277 @@
+"""Mechanisms for some trials: built from what was asked for, and what genuine rows get of them.
+
+This is the evaluator's half of a channel. Genuine models are teams of one submission each, so that
+what is released of them, and with it the endpoints and the board, goes through the mechanism too.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float64, Int, UInt32
+
+from jaxbench import attacker, leaderboard
+from jaxbench.benchmark import Benchmark, scoring
+from jaxbench.benchmark.units import Units
+from jaxbench.counters import Stream, trial_keys
+from jaxbench.engine.channel import Channel, overall, uniforms
+from jaxbench.engine.conditions import Condition
+from jaxbench.errors import BadRequest
+from jaxbench.leaderboard.mechanisms import Mechanism, Submission
+from jaxbench.leaderboard.mechanisms.boards import ranked_part
+from jaxbench.leaderboard.mechanisms.build import Ticks, build, refined
+from jaxbench.leaderboard.mechanisms.chain import MechanismChain
+
+# Numbers of draws for genuine rows: behind those of all submissions.
+GENUINE, GENUINE_START = 2**31, 2**31 + 2**30
+# The loss of a row that the board does not show: behind every loss that it shows.
+NOT_SHOWN = 2.0**40
+
+
+@dataclass(frozen=True)
+class Channelled:
+    """A mechanism for some trials of one condition, with the genuine rows.
+
+    `release` gives the numbers that it acts on; `released` are the genuine rows' losses (or ranks)
+    as the board has them, `shown` which rows are there at all, `overall` their released overall.
+    `bound` is the largest weight that a candidate can get.
+    """
+
+    release: leaderboard.Release
+    ticks: Ticks
+    mechanism: MechanismChain
+    factor: Float64[np.ndarray, "#trials numbers"]
+    shares: Float64[np.ndarray, "#trials numbers"]
+    keys: UInt32[np.ndarray, "trials 2"]
+    true: Float64[np.ndarray, "trials models numbers"]
+    released: Float64[np.ndarray, "trials models numbers"]
+    shown: Bool[np.ndarray, "trials models"]
+    overall: Float64[np.ndarray, "trials models"]
+    bound: float
+    from_board: bool
+
+    def channel(
+        self, here: Int[np.ndarray, " rows"], pair: Int[np.ndarray, "rows 2"]
+    ) -> dict[str, Any]:
+        """The fields of a `Channel` for some of the trials, but for the mechanism, in numpy."""
+        rows = len(here)
+
+        def wide(x: np.ndarray) -> np.ndarray:
+            return np.broadcast_to(x, (len(self.keys), x.shape[1]))[here]
+
+        return {
+            "keys": self.keys[here],
+            "denominators": wide(np.asarray(self.release.chain.denominators, dtype=np.float64)),
+            "factor": wide(self.factor),
+            "shares": wide(self.shares),
+            "reference": self.released[here[:, None], pair].sum(axis=1).reshape(rows, -1),
+            "genuine": self.true[here] if self.from_board else None,
+        }
+
+    def profiles(self) -> tuple[np.ndarray, np.ndarray]:
+        """Released numbers as scores, in ticks: numerators per model, denominators."""
+        per_score = np.broadcast_to(self.ticks.per_score, (1, self.released.shape[2]))
+        per_score = self.ticks.per_score if len(self.ticks.per_score) > 1 else per_score
+        numerators = per_score[:, None, :] - np.rint(self.released).astype(np.int64)
+        return np.where(self.shown[:, :, None], numerators, 0), per_score
+
+
+def channelled(
+    benchmark: Benchmark,
+    units: Units,
+    condition: Condition,
+    release: leaderboard.Release,
+    *,
+    counted: Int[np.ndarray, "#trials units"],
+    counts: Float64[np.ndarray, "trials models units"],
+    trials: Int[np.ndarray, " trials"],
+    rule: str,
+    seed: int,
+    capacity: int,
+) -> Channelled:
+    """Build a condition's mechanism for some trials and pass the genuine rows through it.
+
+    **Arguments:** `release`: of the numbers that it acts on; `counted`, `counts`: what units are
+    counted out of, and the genuine rows' counts, on the reused side; `rule`: the scoring rule;
+    `capacity`: submissions of a trial at most.
+
+    **Errors:** `BadRequest` where the mechanism cannot act on these numbers.
+    """
+    denominators = np.asarray(release.chain.denominators, dtype=np.int64)
+    items = np.stack(
+        [counted[:, list(part)].sum(axis=1) for part in release.units], axis=1
+    ) // benchmark.denominator  # fmt: skip
+    chain = condition.on_numbers
+    per_score = refined(chain, denominators, items=items, reused=items.sum(axis=1))
+    ticks = Ticks(
+        per_score=per_score,
+        items=items,
+        weights=_weights(benchmark, units, condition, release, items, rule),
+        plain=_plain(benchmark, condition, release, rule),
+    )
+    built = build(chain, ticks, on=condition.on, clip=condition.clip, capacity=capacity)
+    factor = (per_score // denominators).astype(np.float64)
+    true = (denominators[:, None, :] - release.chain(counts)) * factor[:, None, :]
+    (keys,) = (np.asarray(k) for k in trial_keys(seed, (Stream.MECHANISM,), trials))
+    shares = np.array(ticks.weight_rows(), dtype=np.float64) / per_score
+    with jax.enable_x64(True):
+        released, visible = _first_submissions(built, keys, true)
+        if condition.parsed.ranked:
+            losses = np.where(visible, released, NOT_SHOWN)[:, :, 0]
+            last = ranked_part(condition.parsed, losses, ticks, capacity)
+            built = MechanismChain((*built.parts, *([last] if last is not None else [])))
+            released, visible = _ranked_rows(condition, built, keys, true, losses)
+            shares = np.ones((1, 1))
+    shown = visible.all(axis=2)
+    released = np.where(shown[:, :, None], released, NOT_SHOWN)
+    wide = np.broadcast_to(shares, (len(true), shares.shape[1]))
+    board = np.where(shown, (released * wide[:, None, :]).sum(axis=2), NOT_SHOWN)
+    largest = max(
+        float(np.abs(np.where(shown[:, :, None], released, 0.0)).max(initial=1.0)),
+        float(capacity + len(benchmark.models)) if condition.parsed.ranked else 1.0,
+        float(per_score.max()) * (1.0 + _noise_margin(condition)),
+    )
+    return Channelled(
+        release=release,
+        ticks=ticks,
+        mechanism=built,
+        factor=factor,
+        shares=shares,
+        keys=keys,
+        true=true,
+        released=released,
+        shown=shown,
+        overall=board,
+        bound=4.0 * largest,
+        from_board=condition.state == "global",
+    )
+
+
+def board_profiles(
+    made: Channelled, benchmark: Benchmark, rule: str, *, tasks: bool
+) -> attacker.PublicProfiles:
+    """What the endpoint rule sees: the released numbers of the genuine rows that are shown."""
+    numerators, per_score = made.profiles()
+    numbers = numerators.shape[2]
+    even = (Fraction(1, numbers),) * numbers
+    in_categories = scoring.mean_weights(benchmark) if tasks else even
+    weights = made.ticks.weights
+    exact = tuple(w for w in weights if isinstance(w, Fraction)) or even
+    return attacker.PublicProfiles(
+        numerators,
+        per_score,
+        numerators,
+        per_score,
+        overall_weights=exact if numbers > 1 else (Fraction(1),),
+        mean_weights=in_categories,
+        share_weights=in_categories if rule == "equal_category" else even,
+        shown=None if made.shown.all() else made.shown,
+    )
+
+
+@eqx.filter_jit
+def _submit_once(
+    mechanism: Mechanism, keys: Array, losses: Array
+) -> tuple[Array, Array]:
+    """Every genuine row as the only submission of its own team."""
+    models, numbers = losses.shape[1:]
+    index = jnp.arange(models, dtype=jnp.uint32)[None, :]
+
+    def noise(first):
+        drawn = uniforms(keys, index + jnp.uint32(first), numbers, mechanism.slots)
+        return mechanism.noise(drawn)
+
+    state = mechanism.start(noise(GENUINE_START))
+    _, feedback = mechanism.step(state, Submission(losses), noise(GENUINE))
+    return feedback.released, feedback.visible
+
+
+def _first_submissions(
+    mechanism: MechanismChain, keys: np.ndarray, losses: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """What is released of the genuine rows, as submissions of teams of their own."""
+    if not mechanism.parts:
+        return losses, np.ones(losses.shape, dtype=bool)
+    released, visible = _submit_once(mechanism, jnp.asarray(keys), jnp.asarray(losses))
+    return np.asarray(released), np.asarray(visible)
+
+
+def _ranked_rows(
+    condition: Condition,
+    mechanism: MechanismChain,
+    keys: np.ndarray,
+    true: np.ndarray,
+    losses: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """What a board of places, not of scores, shows of the genuine rows."""
+    if condition.parsed.kind != "top":
+        return _first_submissions(mechanism, keys, true)
+    # The first K by loss, then by name, are what the board starts with.
+    order = np.argsort(losses, axis=1, kind="stable")
+    place = np.argsort(order, axis=1, kind="stable")
+    return losses[:, :, None], (place < condition.parsed.size)[:, :, None]
+
+
+def _weights(
+    benchmark: Benchmark,
+    units: Units,
+    condition: Condition,
+    release: leaderboard.Release,
+    items: Int[np.ndarray, "#trials numbers"],
+    rule: str,
+) -> tuple:
+    """The weight of every number in the released overall."""
+    if release.coordinates == 1:
+        return (Fraction(1),)
+    if rule in ("chance_normalised", "mean_win_rate"):
+        raise BadRequest(
+            f"mechanism={condition.mechanism_name} with scoring={rule} and "
+            f"interface={condition.interface}: the overall is no weighted mean of the released "
+            "numbers; use interface=aggregate or another scoring"
+        )
+    if rule == "item_mean":
+        rows = tuple(tuple(Fraction(n, sum(row)) for n in row) for row in items.tolist())
+        return rows[0] if len(rows) == 1 else rows
+    of_task = scoring.task_weights(benchmark, rule)
+    owner = release.coordinate_of_unit()
+    weights = [Fraction(0)] * release.coordinates
+    for task, parts in enumerate(units.tasks):
+        for unit in parts:
+            weights[owner[unit]] += of_task[task] / len(parts)
+    return tuple(weights)
+
+
+def _plain(
+    benchmark: Benchmark, condition: Condition, release: leaderboard.Release, rule: str
+) -> bool:
+    """Whether every number is the mean of its items' scores of 0 or 1, not rounded."""
+    kind = condition.acting.kind
+    by_items = (
+        kind == "task"
+        or (kind == "aggregate" and rule == "item_mean")
+        or (kind == "category" and leaderboard.needs_categories(benchmark, condition.acting))
+    )
+    return benchmark.denominator == 1 and condition.precision is None and by_items
+
+
+def _noise_margin(condition: Condition) -> float:
+    """How far noise can take a release past a score, as a multiple of a score.
+
+    No draw of 52 bits lies further out than 37 scales of Laplace noise, or 9 standard deviations.
+    """
+    if condition.clip:
+        return 0.0
+    sizes = [v for part in condition.on_numbers for n, v in part.values if n in ("sd", "scale")]
+    return 40.0 * max((float(v) for v in sizes if isinstance(v, Fraction)), default=0.0)
+
+
+def channel_of(fields: dict[str, Any], mechanism: Mechanism) -> Channel:
+    """A channel of its fields (see `Channelled.channel`) and its mechanism."""
+    return Channel(mechanism=mechanism, **fields)
+
+
+__all__ = ["Channelled", "board_profiles", "channel_of", "channelled", "overall"]
