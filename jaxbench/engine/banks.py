@@ -34,9 +34,9 @@ _CHECKSUM = hashlib.sha256().digest_size
 class SharedBanks:
     """The published routers of a cell, all its banks, on the items that have been asked for."""
 
-    def __init__(self, benchmark: Benchmark, request: AttackRequest, block: int):
+    def __init__(self, benchmark: Benchmark, request: AttackRequest, candidates: int, block: int):
         self.benchmark, self.request, self.block = benchmark, request, block
-        self.candidates = request.budgets[-1] - 1
+        self.candidates = candidates
         self._active = np.zeros(len(benchmark.items), dtype=bool)
         # Prompts in the order in which they came up: the bits of one part are hashed together.
         self._place: dict[str, int] = {}

@@ -1,6 +1,7 @@
 """One call of the kernel: trials of one or several chunks as its rows, and back."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import jax
@@ -10,6 +11,7 @@ from jaxtyping import Float64
 from jaxbench import attacker
 from jaxbench.engine import kernel
 from jaxbench.engine.cell import Chunk
+from jaxbench.engine.channel import Team
 from jaxbench.engine.frame import Frame
 from jaxbench.engine.layout import Layout
 
@@ -25,10 +27,11 @@ class Found(NamedTuple):
     best_reused: Float64[np.ndarray, "rows budgets views"]
     best_heldout: Float64[np.ndarray, "rows budgets views"]
     gap: Float64[np.ndarray, "rows budgets views"]
+    teams: tuple[Team, ...] = ()
 
     def at(self, rows: slice) -> "Found":
         """Some of the rows."""
-        return Found(*(part[rows] for part in self))
+        return jax.tree.map(lambda part: part[rows], self)
 
 
 def structure(chunk: Chunk) -> object:
@@ -38,13 +41,34 @@ def structure(chunk: Chunk) -> object:
     shapes = [np.shape(leaf) for leaf in leaves]
     # Arrays with an axis for rows may have it or not.
     trailing = tuple(shape[1:] if len(shape) == 3 else shape for shape in shapes)
-    return tree, trailing, len(evaluator.budgets), evaluator.budgets[-1], chunk.cell.fresh
+    budgets = evaluator.budgets_run
+    mechanisms = [
+        (jax.tree.structure(made.mechanism), tuple(map(_kind, jax.tree.leaves(made.mechanism))))
+        for made in chunk.made
+        if made is not None
+    ]
+    channelled = tuple(made is not None for made in chunk.made)
+    return (
+        tree, trailing, channelled, tuple(mechanisms), len(budgets), budgets[-1], chunk.cell.fresh
+    )  # fmt: skip
 
 
 def joint(chunk: Chunk) -> object:
     """What two chunks share, besides, if they run in one call: numbers without an axis of rows."""
     numbers = tuple(float(x) for x in jax.tree.leaves(chunk.rules) if np.ndim(x) == 0)
-    return chunk.cell.evaluator.budgets, numbers
+    shared = tuple(
+        np.asarray(leaf).tobytes()
+        for made in chunk.made
+        if made is not None
+        for leaf in jax.tree.leaves(made.mechanism)
+        if len(leaf) == 1
+    )
+    return chunk.cell.evaluator.budgets_run, numbers, shared
+
+
+def _kind(leaf: np.ndarray) -> tuple:
+    """The shape of a mechanism's array but for its rows, and whether it has a row per trial."""
+    return leaf.shape[1:], len(leaf) == 1
 
 
 def pieces_of(
@@ -68,10 +92,12 @@ def run_call(pieces: list[Piece], frame: Frame, shared: attacker.SharedBank | No
         outcomes = kernel.attack_rows(*arguments, **static_of(frame))
         contrasts = np.asarray(outcomes.reused), np.asarray(outcomes.heldout)
         history = (np.asarray(part) for part in outcomes[2:5])
+        teams = jax.tree.map(np.asarray, outcomes.teams)
     view_of = list(pieces[0][0].view_of)
     reused = 0.5 * (sums[0][:, view_of] + contrasts[0])
     heldout = 0.5 * (sums[1][:, view_of] + contrasts[1])
-    return Found(*(part.swapaxes(0, 1) for part in (reused, heldout, *history)))
+    found = Found(reused, heldout, *history, teams=teams)
+    return jax.tree.map(lambda part: part.swapaxes(0, 1), found)
 
 
 def arguments_of(
@@ -81,7 +107,7 @@ def arguments_of(
 
     The counts are per row, view and unit, on the reused and on the held-out side.
     """
-    budgets = np.array(pieces[0][0].cell.evaluator.budgets, dtype=np.int32)
+    budgets = np.array(pieces[0][0].cell.evaluator.budgets_run, dtype=np.int32)
     rows = _joined([chunk.rows(layout, here) for chunk, layout, here in pieces])
     fresh = None
     if shared is None:
@@ -89,7 +115,8 @@ def arguments_of(
     # In one go: every transfer has its price.
     on_device = jax.device_put((rows, fresh, budgets))
     bank = shared if fresh is None else attacker.FreshBank(**on_device[1])
-    arguments = (kernel.Rows(**on_device[0]), bank, on_device[2], _joined_rules(pieces))
+    rules = replace(_joined_rules(pieces), mechanisms=_joined_mechanisms(pieces))
+    arguments = (kernel.Rows(**on_device[0]), bank, on_device[2], rules)
     return arguments, (rows["sums_reused"], rows["sums_heldout"])
 
 
@@ -107,6 +134,18 @@ def _joined(parts: list):
     if len(parts) == 1:
         return parts[0]
     return jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
+
+
+def _joined_mechanisms(pieces: list[Piece]) -> tuple:
+    """The mechanisms of every row; what all trials share is the same in all pieces (`joint`)."""
+    every = [chunk.mechanisms(here) for chunk, _, here in pieces]
+    shared = [
+        jax.tree.map(lambda x: len(x) == 1, tuple(m and m.mechanism for m in chunk.made))
+        for chunk, _, _ in pieces
+    ]
+    return jax.tree.map(
+        lambda once, *leaves: leaves[0] if once else np.concatenate(leaves), shared[0], *every
+    )
 
 
 def _joined_rules(pieces: list[Piece]) -> kernel.Rules:

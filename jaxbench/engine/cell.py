@@ -15,9 +15,12 @@ from jaxbench import attacker, leaderboard, metrics
 from jaxbench.counters import Stream, trial_keys
 from jaxbench.engine import kernel, plan
 from jaxbench.engine.banks import SharedBanks
-from jaxbench.engine.evaluator import Condition, Evaluator, Tally
+from jaxbench.engine.channels import Channelled
+from jaxbench.engine.conditions import Condition
+from jaxbench.engine.evaluator import Evaluator
 from jaxbench.engine.frame import Frame
 from jaxbench.engine.layout import Layout
+from jaxbench.engine.tally import Tally
 from jaxbench.metrics.trial import History
 
 
@@ -26,13 +29,15 @@ class Chunk:
     """Some trials of a cell: tallies per number of reused items, endpoints per condition.
 
     `views[view_of[c]]` is the view of condition c: its tally, and the condition whose endpoints it
-    takes.
+    takes. `made[c]` is what stands between its numbers and their release, if anything does.
     """
 
     cell: "Cell"
+    conditions: tuple[Condition, ...]
     trials: Int[np.ndarray, " trials"]
     tallies: dict[int | None, Tally]
     endpoints: tuple[attacker.Endpoints, ...]
+    made: tuple[Channelled | None, ...]
     views: tuple[tuple[int | None, int], ...]
     view_of: tuple[int, ...]
 
@@ -46,7 +51,7 @@ class Chunk:
         evaluator = self.cell.evaluator
         return tuple(
             evaluator.release(self.tally(c), condition)
-            for c, condition in enumerate(evaluator.conditions)
+            for c, condition in enumerate(self.conditions)
         )
 
     @cached_property
@@ -57,7 +62,11 @@ class Chunk:
             releases=tuple(release.bare() for release in self.releases),
             reused=tuple(tally.reused.bare() for tally in tallies),
             heldout=tuple(tally.heldout.bare() for tally in tallies),
+            # Their arrays are given with the rows: they come in shapes of their own.
+            mechanisms=(None,) * len(self.conditions),
             view_of=self.view_of,
+            decoders=tuple(condition.decoder for condition in self.conditions),
+            submitter=self.cell.votes,
         )
 
     @cached_property
@@ -96,8 +105,11 @@ class Chunk:
         """The row of `active` of every trial."""
         return self._distinct[1] if self.cell.fresh else np.zeros(len(self.trials), dtype=np.int64)
 
-    def largest_contrasts(self) -> tuple[int, int]:
-        """Bounds on |contrast|: of any candidate on one coordinate, and over all of them."""
+    def bounds(self) -> tuple[int, int, int]:
+        """Bounds on |contrast|, of any candidate on one coordinate, and over all of them.
+
+        The third one is that of the weights that mechanisms let through, 0 without any.
+        """
         evaluator = self.cell.evaluator
         counts, units = evaluator.benchmark.counts, evaluator.units
         pairs = np.unique(self.pairs.reshape(-1, 2), axis=0)
@@ -112,16 +124,23 @@ class Chunk:
             else 2 * release.chain.largest.max()
             for release in self.releases
         )
-        return int(largest), int(max(per_unit.sum(axis=1).max(), evaluator.benchmark.denominator))
+        total = int(max(per_unit.sum(axis=1).max(), evaluator.benchmark.denominator))
+        weights = [made.bound for made in self.made if made is not None]
+        linear = self.cell.votes == "linear"
+        return int(largest), total, int(max(weights, default=0)) if linear else len(weights)
 
     def static_side(self, condition: int) -> Int[np.ndarray, "trials units"]:
         """Which endpoint is publicly better at the coordinate of every unit: 1 for A, -1 for B."""
         release, pair = self.releases[condition], self.endpoints[condition]
-        board, rows = self.tally(condition).board.reused, np.arange(len(self.trials))
-        both = np.stack([board[rows, pair.a], board[rows, pair.b]], axis=1).astype(np.float64)
-        released = release.chain(both)
-        better = np.sign(released[:, 0] - released[:, 1]).astype(np.int64)
-        return better[:, release.coordinate_of_unit()]
+        made, rows = self.made[condition], np.arange(len(self.trials))
+        if made is not None:
+            apart = made.released[rows, pair.b] - made.released[rows, pair.a]
+        else:
+            board = self.tally(condition).board.reused
+            both = np.stack([board[rows, pair.a], board[rows, pair.b]], axis=1).astype(np.float64)
+            released = release.chain(both)
+            apart = released[:, 0] - released[:, 1]
+        return np.sign(apart).astype(np.int64)[:, release.coordinate_of_unit()]
 
     def layout(self, frame: Frame) -> Layout:
         """Slots for the active items, padded to the sizes of a frame."""
@@ -160,13 +179,20 @@ class Chunk:
             return np.stack(parts, axis=1)
 
         histories = [self._histories[size] for size, _ in self.views]
-        apart, both = [], []
+        apart, both, channels = [], [], []
         for c, release in enumerate(self.releases):
             view = self.view_of[c]
             board = of_pair("reused", self.views[view][0], pairs[:, view])
-            released = release.at(here, len(self.trials)).chain(board)
-            apart.append(released[:, 0] - released[:, 1])
-            both.append(released[:, 0] + released[:, 1])
+            true = release.at(here, len(self.trials)).chain(board)
+            both.append(true[:, 0] + true[:, 1])
+            made = self.made[c]
+            if made is None:
+                apart.append(true[:, 0] - true[:, 1])
+                channels.append(None)
+                continue
+            losses = made.released[index, pairs[:, view]]
+            apart.append(losses[:, 1] - losses[:, 0])
+            channels.append(made.channel(here, pairs[:, view]))
         return {
             "public": on("reused"),
             "private": on("heldout"),
@@ -177,7 +203,12 @@ class Chunk:
             "gap": np.stack([h.gap[here] for h in histories], axis=1),
             "static": tuple(apart),
             "released": tuple(both),
+            "channels": tuple(channels),
         }
+
+    def mechanisms(self, here: Int[np.ndarray, " rows"]) -> tuple[object, ...]:
+        """The mechanisms for some of the trials; what all trials share has one row."""
+        return tuple(None if made is None else made.mechanism.at(here) for made in self.made)
 
     @cached_property
     def _histories(self) -> dict[int | None, History]:
@@ -210,16 +241,24 @@ class Cell:
         self.evaluator = evaluator
         self.fresh = evaluator.request.routers == "prng"
         self.reduced = evaluator.request.simulator == "reduced"
+        name = evaluator.request.submitter.name
+        # The static router is what budget 1 submits.
+        self.votes = name if name in ("sign", "majority") else "linear"
         self.block = plan.block(jax.default_backend(), fresh=self.fresh)
         # The group of equal endpoints of every condition, which can only be told further apart.
         self._groups = dict.fromkeys(evaluator.conditions, 0)
-        release = evaluator.release(evaluator.first, evaluator.conditions[0])
+        # Some are run together in blocks of candidates, the others one at a time.
+        self.in_blocks = tuple(c for c in evaluator.conditions if not c.sequenced)
+        self.in_sequence = tuple(c for c in evaluator.conditions if c.sequenced)
+        release = evaluator.release(evaluator.first, (self.in_blocks or self.in_sequence)[0])
         self.unit_order = [unit for units in release.units for unit in units]
 
     @cached_property
     def banks(self) -> SharedBanks:
         """The published routers, all banks."""
-        return SharedBanks(self.evaluator.benchmark, self.evaluator.request, self.block)
+        evaluator = self.evaluator
+        candidates = evaluator.budgets_run[-1] - 1
+        return SharedBanks(evaluator.benchmark, evaluator.request, candidates, self.block)
 
     @property
     def most_views(self) -> int:
@@ -231,32 +270,53 @@ class Cell:
         """The prompt number of every item, as counters take it."""
         return self.evaluator.benchmark.prompt_index.astype(np.uint32)
 
-    def chunk(self, trials: Int[np.ndarray, " trials"]) -> Chunk:
-        """Split and count some trials and choose their endpoints."""
+    def chunk(
+        self, trials: Int[np.ndarray, " trials"], conditions: tuple[Condition, ...] | None = None
+    ) -> Chunk:
+        """Split and count some trials and choose their endpoints.
+
+        **Arguments:** `conditions`: of the cell's (None: those that run in blocks).
+        """
         evaluator = self.evaluator
-        conditions = evaluator.conditions
+        conditions = self.in_blocks if conditions is None else conditions
         sizes = list(dict.fromkeys(c.reused_items for c in conditions))
         whole = evaluator.split(trials)
         splits = evaluator.fewer_reused(whole, trials, sizes)
         tallies = {size: evaluator.tally(splits[size]) for size in sizes}
         # Endpoints are chosen with all reused items public.
         full = tallies[None] if None in tallies else evaluator.tally(whole)
+        by_task = evaluator.request.endpoint_view == "tasks"
+        found: dict[object, Channelled] = {}
+
+        def made(condition: Condition, size: int | None) -> Channelled | None:
+            """What stands between numbers and their release, made once."""
+            if not condition.channelled:
+                return None
+            key = condition.channel_key, size
+            if key not in found:
+                tally = full if size is None else tallies[size]
+                found[key] = evaluator.channelled(tally, condition, trials)
+            return found[key]
+
         chosen: dict[object, attacker.Endpoints] = {}
         endpoints = []
         for condition in conditions:
             key = self._sees(condition)
             if key not in chosen:
-                profiles = evaluator.profiles(full, condition)
+                board = None if by_task else made(condition, None)
+                profiles = evaluator.profiles(full, condition, board)
                 chosen[key] = attacker.choose_endpoints(profiles, condition.rule)
             endpoints.append(chosen[key])
-        groups = self._regroup(endpoints)
+        groups = self._regroup(conditions, endpoints)
         views = [(c.reused_items, groups[i]) for i, c in enumerate(conditions)]
         distinct = list(dict.fromkeys(views))
         return Chunk(
             cell=self,
+            conditions=conditions,
             trials=trials,
             tallies=tallies,
             endpoints=tuple(endpoints),
+            made=tuple(made(c, c.reused_items) for c in conditions),
             views=tuple(distinct),
             view_of=tuple(distinct.index(view) for view in views),
         )
@@ -264,20 +324,23 @@ class Cell:
     def _sees(self, condition: Condition) -> tuple:
         """What the endpoints of a condition depend on."""
         by_task = self.evaluator.request.endpoint_view == "tasks"
-        return condition.rule, None if by_task else condition.interface, condition.precision
+        seen = None if by_task else (condition.channel_key or condition.interface)
+        return condition.rule, seen, condition.precision, condition.extra_overall
 
-    def _regroup(self, endpoints: list[attacker.Endpoints]) -> list[int]:
+    def _regroup(
+        self, conditions: tuple[Condition, ...], endpoints: list[attacker.Endpoints]
+    ) -> list[int]:
         """For every condition the first one with the same endpoints in all chunks so far."""
         first: list[int] = []
-        for i, condition in enumerate(self.evaluator.conditions):
+        for i, condition in enumerate(conditions):
             for j in range(i):
-                before = self._groups[condition] == self._groups[self.evaluator.conditions[j]]
+                before = self._groups[condition] == self._groups[conditions[j]]
                 if first[j] == j and before and _equal(endpoints[i], endpoints[j]):
                     first.append(j)
                     break
             else:
                 first.append(i)
-        self._groups = dict(zip(self.evaluator.conditions, first, strict=True))
+        self._groups |= dict(zip(conditions, first, strict=True))
         return first
 
 

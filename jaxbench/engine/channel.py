@@ -76,7 +76,7 @@ def start(channel: Channel) -> Line:
     """Before the first submission."""
     rows, _ = channel.reference.shape
     # The row in front of the table of draws has number 0; submissions count from 1.
-    first = _noise(channel, jnp.zeros((1, 1), dtype=jnp.uint32))
+    first = draws(channel, jnp.zeros((1, 1), dtype=jnp.uint32))
     first = jax.tree.map(lambda x: x[:, 0], first)
     if channel.genuine is None:
         state = channel.mechanism.start(first)
@@ -111,13 +111,12 @@ def advance(
     **Returns:** the lines behind the last, and per channel the feedback on every submission.
     """
     drawn, at_once = [], []
-    for channel, entry in zip(channels, entries, strict=True):
-        noise = _noise(channel, numbers.astype(jnp.uint32)[None, :])
+    for channel, line, entry in zip(channels, lines, entries, strict=True):
+        noise = draws(channel, numbers.astype(jnp.uint32)[None, :])
         feedback = None
         if channel.mechanism.stateless:
             # No memory: all of them in one go, and only the board goes in order.
-            wide = jax.tree.map(lambda x: x[:, None], channel.mechanism)
-            _, feedback = wide.step((), Submission(entry.losses), noise)
+            _, feedback = channel.mechanism.step(line.state, Submission(entry.losses), noise)
             noise = None
         drawn.append(noise)
         at_once.append(feedback)
@@ -165,13 +164,14 @@ def _shown(channel: Channel, team: Team, entry: Entry, told: Feedback) -> Team:
     whole = jnp.all(told.visible, axis=-1)
     own = jnp.any(told.answered, axis=-1)
     released = overall(channel, told.released)
+    place = released if told.place is None else overall(channel, told.place)
     kind = channel.mechanism.team_row
     if kind == "own":
-        standing = jnp.where(whole, released, jnp.inf)
+        standing = jnp.where(whole, place, jnp.inf)
         takes = jnp.ones_like(whole)
     else:
-        takes = own & whole & ((released < team.standing) | (kind == "last"))
-        standing = jnp.where(takes, released, team.standing)
+        takes = own & whole & ((place < team.standing) | (kind == "last"))
+        standing = jnp.where(takes, place, team.standing)
     best = jnp.minimum(team.best, overall(channel, entry.losses))
     shown = jnp.minimum(team.shown, jnp.where(whole, released, jnp.inf))
     error = jnp.where(jnp.isinf(shown), team.error, jnp.abs(best - shown))
@@ -186,7 +186,7 @@ def _shown(channel: Channel, team: Team, entry: Entry, told: Feedback) -> Team:
     )
 
 
-def _noise(channel: Channel, numbers: UInt32[Array, "#rows submissions"]) -> Any:
+def draws(channel: Channel, numbers: UInt32[Array, "#rows submissions"]) -> Any:
     """Noise of submissions `(rows, submissions)`, keyed by their numbers."""
     return channel.mechanism.noise(
         uniforms(channel.keys, numbers, channel.reference.shape[1], channel.mechanism.slots)

@@ -18,7 +18,7 @@ from jaxbench import attacker, leaderboard
 from jaxbench.benchmark import Benchmark, scoring
 from jaxbench.benchmark.units import Units
 from jaxbench.counters import Stream, trial_keys
-from jaxbench.engine.channel import Channel, overall, uniforms
+from jaxbench.engine.channel import Channel, uniforms
 from jaxbench.engine.conditions import Condition
 from jaxbench.errors import BadRequest
 from jaxbench.leaderboard.mechanisms import Mechanism, Submission
@@ -118,6 +118,7 @@ def channelled(
     true = (denominators[:, None, :] - release.chain(counts)) * factor[:, None, :]
     (keys,) = (np.asarray(k) for k in trial_keys(seed, (Stream.MECHANISM,), trials))
     shares = np.array(ticks.weight_rows(), dtype=np.float64) / per_score
+    losses = true[:, :, 0]
     with jax.enable_x64(True):
         released, visible = _first_submissions(built, keys, true)
         if condition.parsed.ranked:
@@ -126,10 +127,12 @@ def channelled(
             built = MechanismChain((*built.parts, *([last] if last is not None else [])))
             released, visible = _ranked_rows(condition, built, keys, true, losses)
             shares = np.ones((1, 1))
-    shown = visible.all(axis=2)
+    shown = np.asarray(visible.all(axis=2))
     released = np.where(shown[:, :, None], released, NOT_SHOWN)
+    # Ranks say less than the losses that they are made of, and those order the board.
+    placed = losses[:, :, None] if condition.parsed.kind == "rank" else released
     wide = np.broadcast_to(shares, (len(true), shares.shape[1]))
-    board = np.where(shown, (released * wide[:, None, :]).sum(axis=2), NOT_SHOWN)
+    board = np.where(shown, (placed * wide[:, None, :]).sum(axis=2), NOT_SHOWN)
     largest = max(
         float(np.abs(np.where(shown[:, :, None], released, 0.0)).max(initial=1.0)),
         float(capacity + len(benchmark.models)) if condition.parsed.ranked else 1.0,
@@ -174,9 +177,7 @@ def board_profiles(
 
 
 @eqx.filter_jit
-def _submit_once(
-    mechanism: Mechanism, keys: Array, losses: Array
-) -> tuple[Array, Array]:
+def _submit_once(mechanism: Mechanism, keys: Array, losses: Array) -> tuple[Array, Array]:
     """Every genuine row as the only submission of its own team."""
     models, numbers = losses.shape[1:]
     index = jnp.arange(models, dtype=jnp.uint32)[None, :]
@@ -213,7 +214,7 @@ def _ranked_rows(
     # The first K by loss, then by name, are what the board starts with.
     order = np.argsort(losses, axis=1, kind="stable")
     place = np.argsort(order, axis=1, kind="stable")
-    return losses[:, :, None], (place < condition.parsed.size)[:, :, None]
+    return losses[:, :, None], np.asarray(place < condition.parsed.size)[:, :, None]
 
 
 def _weights(
@@ -272,6 +273,3 @@ def _noise_margin(condition: Condition) -> float:
 def channel_of(fields: dict[str, Any], mechanism: Mechanism) -> Channel:
     """A channel of its fields (see `Channelled.channel`) and its mechanism."""
     return Channel(mechanism=mechanism, **fields)
-
-
-__all__ = ["Channelled", "board_profiles", "channel_of", "channelled", "overall"]

@@ -1,5 +1,6 @@
 """Conditions: what differs between the rows of a run's tables, and what each asks of the engine."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,10 +13,13 @@ from jaxbench.leaderboard.mechanisms.schedule import (
 from jaxbench.options import AttackRequest
 from jaxbench.options.mechanism import Chosen
 from jaxbench.options.mechanism_names import NO_MECHANISM, spec_of
-from jaxbench.options.submitter import LINEAR
+from jaxbench.options.submitter import LINEAR, submitter_of
 
 # Rules about when a submission counts or is seen: they act on budgets, not on numbers.
 ON_BUDGETS = ("cap", "delay", "refresh")
+PLAIN = Chosen(LINEAR)
+# What looks at single items, or at more sides of the split than two.
+ONE_BY_ONE = frozenset({"parameter_free", "thresholdout", "public_private"})
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,7 @@ class Condition:
     on: str = "overall"
     clip: bool = False
     decoder: str = "aware"
-    submitter: Chosen = Chosen(LINEAR)
+    submitter: Chosen = PLAIN
 
     @classmethod
     def of(cls, request: AttackRequest, rule: str, interface: str) -> "Condition":
@@ -78,30 +82,77 @@ class Condition:
         """Whether anything stands between the numbers of a submission and its submitter."""
         return bool(self.on_numbers) or self.parsed.ranked
 
+    @cached_property
+    def channel_key(self) -> tuple | None:
+        """What a channel depends on beside the trials: conditions that share it share the board."""
+        if not self.channelled:
+            return None
+        ranked = self.parsed if self.parsed.ranked else None
+        return (
+            self.acting, ranked, self.precision, self.on_numbers, self.state, self.on, self.clip
+        )  # fmt: skip
+
     def part(self, name: str) -> Chosen | None:
         """The part of the mechanism with that name."""
         return next((part for part in self.mechanism if part.name == name), None)
 
+    @cached_property
+    def sequenced(self) -> bool:
+        """Whether submissions have to be taken one by one (`engine.sequence`).
+
+        That is where one depends on those before, where a mechanism needs more of it than its
+        score, and where what is released appears later.
+        """
+        cap, delay = self.part("cap"), self.part("delay")
+        return (
+            submitter_of(self.submitter.name).fresh
+            or any(part.name in ONE_BY_ONE for part in self.mechanism)
+            or any(dict(part.values).get("draw") == "persistent" for part in self.mechanism)
+            or (delay is not None and delay["kind"] == "best")
+            or (self.channelled and self.batch > 1)
+            or (self.channelled and cap is not None and _whole(cap, "accounts") > 1)
+        )
+
     def effective(self, budget: int) -> int:
-        """The submissions that count at a budget: what a cap lets pass, since the last refresh."""
+        """The submissions that are scored at a budget, since the last refresh.
+
+        A cap refuses some; where one of every batch is scored, the others count for nothing.
+        """
+        return self._counted(budget, since_refresh=True)
+
+    def scored(self, budget: int) -> int:
+        """The submissions that are scored at a budget, on whatever reused set."""
+        return self._counted(budget, since_refresh=False)
+
+    def _counted(self, budget: int, *, since_refresh: bool) -> int:
         if self.submitter.name == "static":
             return 1
-        cap, refresh = self.part("cap"), self.part("refresh")
+        cap, refresh, delay = map(self.part, ("cap", "refresh", "delay"))
         if cap is not None:
             budget = effective_budget(budget, **dict(cap.values))  # type: ignore[arg-type]
-        if refresh is not None:
+        if refresh is not None and since_refresh:
             budget = refreshed_budget(budget, _whole(refresh, "every"))
+        if delay is not None and delay["kind"] == "last":
+            budget = 1 + (budget - 1) // _whole(delay, "batch")
         return budget
 
     @property
     def batch(self) -> int:
         """Submissions whose releases appear together."""
         delay = self.part("delay")
-        return 1 if delay is None else _whole(delay, "batch")
+        return 1 if delay is None or delay["kind"] == "last" else _whole(delay, "batch")
 
     def decoded(self, budget: int) -> int:
         """The budget whose votes the final router of a budget is made of."""
-        return 1 + visible_before(budget, self.batch)
+        effective = self.effective(budget)
+        return effective if self.sequenced else 1 + visible_before(effective, self.batch)
+
+
+def budgets_run(conditions: Iterable[Condition], budgets: Iterable[int]) -> tuple[int, ...]:
+    """The budgets at which routers are needed for some reported ones, the static router always."""
+    budgets = tuple(budgets)
+    needed = {f(k) for c in conditions for k in budgets for f in (c.effective, c.decoded)}
+    return tuple(sorted({1, *needed}))
 
 
 def _whole(part: Chosen, name: str) -> int:

@@ -5,10 +5,10 @@ are handed `PublicProfiles` made of released numbers.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from jaxtyping import Bool, Int
@@ -18,10 +18,12 @@ from jaxbench.benchmark import Benchmark, nested, pool_small_tasks, scoring, spl
 from jaxbench.benchmark.aggregate import Chain
 from jaxbench.benchmark.container import check_prompts
 from jaxbench.benchmark.units import Units
+from jaxbench.engine.channels import Channelled, board_profiles, channelled
+from jaxbench.engine.conditions import Condition, budgets_run
 from jaxbench.engine.profiles import public_profiles, terms
 from jaxbench.engine.reduced_range import check_benchmark, check_release
+from jaxbench.engine.tally import Split, Tally
 from jaxbench.errors import BadRequest
-from jaxbench.leaderboard import Interface
 from jaxbench.options import AttackRequest
 
 # Every unit is a few products of its own in the compiled program.
@@ -30,39 +32,10 @@ MOST_UNITS = 256
 MOST_MADE = 1024
 Made = TypeVar("Made")
 # What may differ between requests that one evaluator serves: trials and routers stay the same.
-VARIED = ("interface", "endpoints", "endpoints_given", "precision", "reused_items")
-
-
-@dataclass(frozen=True)
-class Condition:
-    """An endpoint rule under an interface, at a released precision and a number of reused items.
-
-    `precision` None is exact, `reused_items` None is all of them.
-    """
-
-    rule: str
-    interface: str
-    precision: int | None = None
-    reused_items: int | None = None
-
-
-class Split(NamedTuple):
-    """The two sides of some splits. With `reused_items`, some items stand on neither."""
-
-    reused: Bool[np.ndarray, "trials items"]
-    heldout: Bool[np.ndarray, "trials items"]
-
-
-@dataclass(frozen=True)
-class Tally:
-    """Some trials counted: what every unit is counted out of, scoring rules, genuine scores."""
-
-    split: Split
-    counted: Int[np.ndarray, "#trials units"]
-    board: leaderboard.Board
-    reused: scoring.Overall
-    heldout: scoring.Overall
-    genuine: metrics.GenuineScores
+VARIED = (
+    "interface", "endpoints", "endpoints_given", "precision", "reused_items", "extra_overall",
+    "mechanism", "state", "on", "clip", "decoder",
+)  # fmt: skip
 
 
 class Evaluator:
@@ -91,10 +64,14 @@ class Evaluator:
         self.budgets = tuple(sorted({1, *self.request.budgets}))
         conditions = (c for request in requests for c in self.conditions_of(request))
         self.conditions = tuple(dict.fromkeys(conditions))
+        # A cap, a delay or a refresh makes a budget what another one is without it.
+        self.budgets_run = budgets_run(self.conditions, self.budgets)
         sizes = {c.reused_items for c in self.conditions if c.reused_items is not None}
         for size in sorted(sizes):
             nested.check_size(self.plan, size)
-        self.interfaces = {c.interface: Interface.parse(c.interface) for c in self.conditions}
+        self.interfaces = list(
+            dict.fromkeys(i for c in self.conditions for i in (c.acting, c.parsed))
+        )
         self.units = self._units()
         if self.units.count > MOST_UNITS:
             raise BadRequest(
@@ -115,15 +92,16 @@ class Evaluator:
 
     def conditions_of(self, request: AttackRequest) -> list[Condition]:
         """The conditions that a request asks for."""
-        return [
-            Condition(rule, interface, request.precision, request.reused_items)
-            for interface in request.interface
-            for rule in request.endpoint_rules(self._numbers_seen(interface))
-        ]
+        found = []
+        for interface in request.interface:
+            seen = self._numbers_seen(Condition.of(request, "", interface))
+            rules = request.endpoint_rules(seen)
+            found += [Condition.of(request, rule, interface) for rule in rules]
+        return found
 
     def coordinates(self, condition: Condition) -> int:
         """How many numbers are released."""
-        return self.release(self.first, condition).coordinates
+        return self.release(self.first, condition).coordinates + condition.extra_overall
 
     def split(self, trials: Int[np.ndarray, " trials"]) -> Split:
         """The whole splits of some trials."""
@@ -173,14 +151,39 @@ class Evaluator:
         """The numbers that are released about a submission."""
         made = partial(
             leaderboard.release,
-            self.benchmark, self.units, self.interfaces[condition.interface],
+            self.benchmark, self.units, condition.acting,
             counted=tally.counted, ticks=_ticks(condition), rule=self.request.scoring,
             group_seed=self.request.group_seed,
         )  # fmt: skip
-        return self._once(made, tally.counted, "release", condition.interface, condition.precision)
+        return self._once(made, tally.counted, "release", condition.acting, condition.precision)
 
-    def profiles(self, tally: Tally, condition: Condition) -> attacker.PublicProfiles:
-        """The released numbers of the genuine models, as the endpoint rule sees them."""
+    def channelled(
+        self, tally: Tally, condition: Condition, trials: Int[np.ndarray, " trials"]
+    ) -> Channelled:
+        """What stands between the numbers of the submissions of some trials and their release."""
+        return channelled(
+            self.benchmark,
+            self.units,
+            condition,
+            self.release(tally, condition),
+            counted=tally.counted,
+            counts=tally.board.reused.astype(np.float64),
+            trials=trials,
+            rule=self.request.scoring,
+            seed=self.request.seed,
+            capacity=self.budgets_run[-1],
+        )
+
+    def profiles(
+        self, tally: Tally, condition: Condition, made: Channelled | None = None
+    ) -> attacker.PublicProfiles:
+        """The released numbers of the genuine models, as the endpoint rule sees them.
+
+        With `made` they are what a mechanism lets through.
+        """
+        if made is not None:
+            tasks = condition.acting.kind == "task"
+            return board_profiles(made, self.benchmark, self.request.scoring, tasks=tasks)
         counts = tally.board.reused.astype(np.float64)
         by_task = self.request.endpoint_view == "tasks"
         tasks = self._task_scores(tally, condition)
@@ -197,6 +200,7 @@ class Evaluator:
             overall,
             tasks=by_task or condition.interface == "task",
             rule=self.request.scoring,
+            extra_overall=condition.extra_overall,
         )
 
     def ranking(
@@ -207,7 +211,10 @@ class Evaluator:
         heldout: np.ndarray,
         router: metrics.RouterScores,
     ) -> tuple[metrics.PoolValues, metrics.PoolValues]:
-        """What rows are ranked by on both sides; `reused`, `heldout`: router counts per unit."""
+        """What rows are ranked by on both sides; `reused`, `heldout`: router counts per unit.
+
+        For conditions without a channel: what is released of a row is its own score.
+        """
         public = tally.board.reused.astype(np.float64)
         if self.request.scoring == "mean_win_rate":
             native = self._task_scores(tally, condition)
@@ -221,12 +228,12 @@ class Evaluator:
         released = self._released_overall(tally, condition)
         return (
             metrics.by_score(released(public), released(reused)),
-            metrics.by_score(tally.genuine.heldout, router.heldout),
+            metrics.by_score(tally.genuine.heldout, router.row_heldout),
         )
 
     def _units(self) -> Units:
         """Units as fine as any interface needs, in the order of the first one's coordinates."""
-        interfaces = list(self.interfaces.values())
+        interfaces = self.interfaces
         for interface in interfaces:
             if interface.kind == "category" and self.benchmark.categories is None:
                 raise BadRequest(f"interface=category: {self.benchmark.name} has no categories")
@@ -241,14 +248,16 @@ class Evaluator:
             task_order=[task for part in parts[0] for task in part],
         )
 
-    def _numbers_seen(self, interface: str) -> int:
+    def _numbers_seen(self, condition: Condition) -> int:
         """How many released numbers the endpoint rule sees."""
-        parsed, tasks = Interface.parse(interface), len(self.benchmark.tasks)
-        if self.request.endpoint_view == "tasks" or parsed.kind == "task":
-            return tasks
-        if parsed.kind == "category":
-            return len(set(self.benchmark.categories or ()))
-        return parsed.groups if parsed.kind == "groups" else 1
+        acting, tasks = condition.acting, len(self.benchmark.tasks)
+        if self.request.endpoint_view == "tasks" or acting.kind == "task":
+            seen = tasks
+        elif acting.kind == "category":
+            seen = len(set(self.benchmark.categories or ()))
+        else:
+            seen = acting.groups if acting.kind == "groups" else 1
+        return seen + condition.extra_overall
 
     def _counted(self, side: Bool[np.ndarray, "trials items"]) -> Int[np.ndarray, "#trials units"]:
         """What every unit is counted out of: one row where it is the same in all trials."""

@@ -19,10 +19,10 @@ class Frame:
     candidates: int
     block: int
     sizes: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    bounds: tuple[int, int] = (0, 0)
+    bounds: tuple[int, int, int] = (0, 0, 0)
 
-    def grow(self, needed: np.ndarray, bounds: tuple[int, int]) -> None:
-        """Make room for `needed` slots per unit, and for contrasts within these bounds.
+    def grow(self, needed: np.ndarray, bounds: tuple[int, int, int]) -> None:
+        """Make room for `needed` slots per unit, and for contrasts and weights within bounds.
 
         **Errors:** `BadRequest` where no arithmetic holds the votes.
         """
@@ -32,7 +32,8 @@ class Frame:
             # What outgrew the first chunk will do so again: leave an eighth more.
             grown = [bucket(int(n) + int(n) // 8) for n in needed]
             self.sizes = np.where(needed > self.sizes, grown, self.sizes)
-        self.bounds = (max(self.bounds[0], bounds[0]), max(self.bounds[1], bounds[1]))
+        first, second, third = map(max, self.bounds, bounds)
+        self.bounds = first, second, third
         assert self.arithmetic
 
     @property
@@ -43,4 +44,5 @@ class Frame:
     @property
     def arithmetic(self) -> plan.Arithmetic:
         """The narrowest arithmetic that is exact."""
-        return plan.choose_arithmetic(*self.bounds, self.candidates, self.block)
+        contrast, total, weight = self.bounds
+        return plan.choose_arithmetic(contrast, total, self.candidates, self.block, weight)

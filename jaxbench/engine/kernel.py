@@ -4,32 +4,44 @@ One pass over the candidates serves every budget and every condition. For a bloc
 evaluator's contrasts are computed unit by unit, released under each condition, added at once to the
 running votes, and dropped, so nothing of size trials x candidates x items, nor trials x candidates
 x coordinates, exists. Where a budget ends, the votes so far are its final routers. Budgets,
-endpoints, splits, banks, interfaces and scoring weights are data: changing them compiles nothing.
+endpoints, splits, banks, interfaces, scoring weights and a mechanism's parameters are data:
+changing them compiles nothing.
 
 A *view* is what conditions can share beside the routers: an endpoint pair and a set of reused
 items. Conditions of one view differ in what is released only, so that its contrasts and candidate
-scores are computed once for all granularities and precisions.
+scores are computed once for all granularities, precisions and mechanisms.
 
 A contrast is twice a candidate's count less those of the endpoints (`leaderboard.evaluate`);
-everything up to the scores is in whole numbers.
+everything up to the scores is in whole numbers. Where a mechanism stands between a number and its
+release the condition has a *channel* (`engine.channel`), which turns contrasts into what is
+released, in ticks, and the final router passes it as the last submission of its budget.
 """
 
-from collections.abc import Sequence
 from functools import partial
-from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Bool, Float64, Int32, Int64, Num
+from jaxtyping import Array, Bool, Float64, Int32, Int64
 
 from jaxbench.attacker import FreshBank, SharedBank, decoder
 from jaxbench.benchmark.scoring import Overall
+from jaxbench.engine import channel as channels_room
+from jaxbench.engine import feedback
+from jaxbench.engine.channel import Channel, Entry, Team
 from jaxbench.engine.history import History, extend_history
 from jaxbench.engine.plan import Arithmetic
+from jaxbench.engine.segments import (
+    contrasts_of,
+    scores_of,
+    segments_of,
+    static_votes,
+    unit_slots,
+)
 from jaxbench.leaderboard import Release, evaluate
+from jaxbench.leaderboard.mechanisms import Mechanism
 
 
 class Rows(eqx.Module):
@@ -38,8 +50,9 @@ class Rows(eqx.Module):
     `public` and `private` are counts of endpoint A less those of B per slot, on the reused and on
     the held-out side (0 elsewhere). `sums_*` are counts of A plus those of B per unit on each
     side. `best_*` and `gap` are the history of the genuine models: best scores so far, largest gap
-    so far. `static` and `released` are the released numerators of A less, and plus, those of B
-    per coordinate, one array per condition.
+    so far. `static` and `released` are numerators of A less, and plus, those of B per coordinate,
+    one array per condition: of what is released, and of what is true. `channels` has the fields of
+    a `Channel` but for its mechanism, or None for a condition without one.
     """
 
     public: Int32[Array, "rows views slots"]
@@ -51,25 +64,31 @@ class Rows(eqx.Module):
     gap: Float64[Array, "rows views"]
     static: tuple[Float64[Array, "rows _"], ...]
     released: tuple[Float64[Array, "rows _"], ...]
+    channels: tuple[dict[str, Any] | None, ...]
 
 
 class Rules(eqx.Module):
     """What is released under every condition, and what scores are on each side of every view.
 
-    `view_of` is the view of every condition.
+    `mechanisms` has one for every condition with a channel. `view_of` is the view of every
+    condition, `decoders` says how it reads repeated numbers (`feedback.weigh`).
     """
 
     releases: tuple[Release, ...]
     reused: tuple[Overall, ...]
     heldout: tuple[Overall, ...]
+    mechanisms: tuple[Mechanism | None, ...]
     view_of: tuple[int, ...] = eqx.field(static=True)
+    decoders: tuple[str, ...] = eqx.field(static=True)
+    submitter: str = eqx.field(static=True, default="linear")
 
 
 class Outcomes(NamedTuple):
     """What a call returns, budgets first.
 
     `reused` and `heldout` are contrasts of the final routers per unit; `best_*` and `gap` the
-    history of genuine models and candidates, the final router not yet in it. `routes` are the
+    history of genuine models and candidates, the final router not yet in it. `teams` are the
+    board's rows of the submitter's team behind the final router, one per channel. `routes` are the
     final routers themselves (True: to endpoint A), where asked for.
     """
 
@@ -78,15 +97,8 @@ class Outcomes(NamedTuple):
     best_reused: Float64[Array, "budgets rows views"]
     best_heldout: Float64[Array, "budgets rows views"]
     gap: Float64[Array, "budgets rows views"]
+    teams: tuple[Team, ...]
     routes: Bool[Array, "budgets rows conditions slots"] | None
-
-
-class _Segment(NamedTuple):
-    """Neighbouring units that lie in one coordinate under every condition."""
-
-    slots: slice
-    units: tuple[int, ...]
-    coordinates: tuple[int, ...]
 
 
 @partial(jax.jit, static_argnames=("sizes", "arithmetic", "block", "keep_routes"))
@@ -113,36 +125,89 @@ def attack_rows(
     Call inside `jax.enable_x64(True)`: scores are float64, whatever the products are.
     """
     product, total = jnp.dtype(arithmetic.product), jnp.dtype(arithmetic.total)
-    view_of = rules.view_of
+    view_of, submitter = rules.view_of, rules.submitter
     units = unit_slots(rules.releases[0], sizes)
-    segments = _segments(rules.releases, units)
+    segments = segments_of(rules.releases, units)
     public, private = rows.public.astype(product), rows.private.astype(product)
     # Totals are all that `item_mean` asks of the held-out side: no unit has to be told apart.
     total_hidden = rules.heldout[0].total
     ties_to_a = bank.ties_to_a()[:, None, :]
-    static = jnp.concatenate([_static_votes(segment, rows.static) for segment in segments], axis=2)
+    static = jnp.concatenate([static_votes(segment, rows.static) for segment in segments], axis=2)
     public_of, private_of = (x[:, list(view_of)] for x in (rows.public, rows.private))
+    channels = {
+        c: Channel(mechanism=mechanism, **fields)
+        for c, (mechanism, fields) in enumerate(zip(rules.mechanisms, rows.channels, strict=True))
+        if mechanism is not None and fields is not None
+    }
     ends = budgets - 1
     count = budgets.shape[0]
 
+    def released(c, contrasts):
+        """Contrasts of what is true, per coordinate of a condition."""
+        sums = rows.sums_reused[:, view_of[c]]
+        return evaluate.released_contrasts(rules.releases[c], contrasts, sums, rows.released[c])
+
+    def entry(c, contrasts, reused, heldout):
+        """Submissions as they reach a channel."""
+        both = [rows.released[c][:, n, None] for n in range(rows.released[c].shape[1])]
+        numerators = [
+            0.5 * (x.astype(jnp.float64) + sums) for x, sums in zip(contrasts, both, strict=True)
+        ]
+        return Entry(channels_room.losses(channels[c], numerators), reused, heldout)
+
     def one_block(index, carry):
-        votes, history, due, outcomes = carry
+        votes, history, lines, due, outcomes = carry
         # Candidate numbers of this block; a shared bank has a blank in front of candidate 0.
         first = index * block - bank.blanks
         signs = [bank.block(index, block, product, segment.slots) for segment in segments]
-        contrasts = _contrasts(public, signs, segments, units)
-        hidden = _contrasts(private, signs, segments, None if total_hidden else units)
-        weights = [
-            evaluate.released_contrasts(
-                release, [c[:, view] for c in contrasts], rows.sums_reused[:, view], released
+        contrasts = contrasts_of(public, signs, segments, units)
+        hidden = contrasts_of(private, signs, segments, None if total_hidden else units)
+        reused = scores_of(rules.reused, contrasts, rows.sums_reused)
+        heldout = scores_of(rules.heldout, hidden, rows.sums_heldout)
+        weights = [released(c, [x[:, view] for x in contrasts]) for c, view in enumerate(view_of)]
+        extended = extend_history(history, jnp.moveaxis(reused, 2, 0), jnp.moveaxis(heldout, 2, 0))
+
+        # Submission j + 1 is candidate j; the blank is none.
+        numbers = first + jnp.arange(block, dtype=first.dtype) + 1
+        asked = {
+            c: feedback.ask(
+                channels[c], entry(c, weights[c], reused[:, view_of[c]], heldout[:, view_of[c]]),
+                numbers,
             )
-            for release, view, released in zip(rules.releases, view_of, rows.released, strict=True)
+            for c in channels
+        }  # fmt: skip
+        start = jnp.maximum(-first, 0)
+
+        def answered(last):
+            """States of the channels behind the candidates before `last`, and what is released."""
+            return feedback.answer(
+                list(channels.values()), lines[0], list(asked.values()), start, last - first
+            )
+
+        states, told = answered(first + block)
+        told = dict(zip(channels, told, strict=True))
+
+        def teams(last):
+            """The board's rows of the team behind the candidates before `last`."""
+            counted = (numbers >= 1) & (numbers <= last)
+            return tuple(
+                feedback.show(channels[c], team, asked[c].entry, told[c], counted)
+                for c, team in zip(channels, lines[1], strict=True)
+            )
+
+        weights = [
+            feedback.weigh(channels[c], told[c], submitter, rules.decoders[c])
+            if c in channels
+            else [decoder.cast(w, submitter) for w in weights[c]]
+            for c in range(len(view_of))
         ]
-        extended = extend_history(
-            history,
-            jnp.moveaxis(_scores(rules.reused, contrasts, rows.sums_reused), 2, 0),
-            jnp.moveaxis(_scores(rules.heldout, hidden, rows.sums_heldout), 2, 0),
-        )
+        # A row of products per condition, or one per digit of weights of a channel.
+        parts = [
+            [feedback.digits(w, arithmetic.digits, arithmetic.bits, product) for w in weights[c]]
+            if c in channels
+            else [[w] for w in weights[c]]
+            for c in range(len(view_of))
+        ]
 
         def add(votes, last):
             """The votes with those of this block's candidates before `last`."""
@@ -150,11 +215,12 @@ def attack_rows(
             added = []
             for vote, sign, segment in zip(votes, signs, segments, strict=True):
                 mine = [
-                    w[c] * counts[None, :]
-                    for w, c in zip(weights, segment.coordinates, strict=True)
+                    [w * counts[None, :] for w in part[at]]
+                    for part, at in zip(parts, segment.coordinates, strict=True)
                 ]
-                cast = decoder.block_votes(jnp.stack(mine, axis=1), sign)
-                added.append(vote + cast.astype(total))
+                stacked = jnp.stack([w for digits in mine for w in digits], axis=1)
+                cast = decoder.block_votes(stacked, sign).astype(total)
+                added.append(vote + _together(cast, [len(d) for d in mine], arithmetic.bits))
             return added
 
         whole = add(votes, first + block)
@@ -163,8 +229,13 @@ def attack_rows(
             """The votes without this block's last candidate, whose vote is taken back."""
             kept = []
             for vote, sign, segment in zip(whole, signs, segments, strict=True):
-                mine = [w[c][:, -1] for w, c in zip(weights, segment.coordinates, strict=True)]
-                kept.append(vote - decoder.one_vote(jnp.stack(mine, axis=1), sign).astype(total))
+                mine = [
+                    w[at][:, -1].astype(total)
+                    for w, at in zip(weights, segment.coordinates, strict=True)
+                ]
+                kept.append(
+                    vote - decoder.one_vote(jnp.stack(mine, axis=1), sign[:, -1:].astype(total))
+                )
             return kept
 
         def is_due(state):
@@ -187,22 +258,49 @@ def attack_rows(
                 jnp.where(so_far > 0, blockwise[jnp.maximum(so_far - 1, 0)], before)
                 for blockwise, before in zip(extended, history, strict=True)
             ]
+            public_now = evaluate.router_contrasts(public_of, to_a, units)
+            private_now = evaluate.router_contrasts(private_of, to_a, units)
+            before = lax.cond(left == 0, lambda: states, lambda: answered(last)[0])
+            submitted = [
+                _submit_last(c, state, team, public_now[:, c], private_now[:, c], budgets[due])
+                for c, state, team in zip(channels, before, teams(last), strict=True)
+            ]
             found = Outcomes(
-                evaluate.router_contrasts(public_of, to_a, units),
-                evaluate.router_contrasts(private_of, to_a, units),
+                public_now,
+                private_now,
                 *past,
+                teams=tuple(submitted),
                 routes=to_a if keep_routes else None,
             )
             return due + 1, jax.tree.map(lambda kept, new: kept.at[due].set(new), outcomes, found)
 
         due, outcomes = lax.while_loop(is_due, settle, (due, outcomes))
         after = History(*(blockwise[-1] for blockwise in extended))
-        return whole, after, due, outcomes
+        return whole, after, (states, teams(first + block)), due, outcomes
+
+    def _submit_last(c, state, team, public_now, private_now, number):
+        """The team's row once the final router of a budget is in."""
+        view = view_of[c]
+        mine, hidden = (
+            [x[:, u, None].astype(jnp.float64) for u in range(len(units))]
+            for x in (public_now, private_now)
+        )
+        reused = evaluate.candidate_scores(rules.reused[view], mine, rows.sums_reused[:, view])
+        heldout = evaluate.candidate_scores(rules.heldout[view], hidden, rows.sums_heldout[:, view])
+        last = entry(c, released(c, mine), reused, heldout)
+        asked = feedback.ask(channels[c], last, number[None])
+        one = jnp.ones((1,), dtype=bool)
+        _, told = feedback.answer(
+            [channels[c]], [state], [asked], jnp.zeros_like(number), jnp.ones_like(number)
+        )
+        return feedback.show(channels[c], team, last, told[0], one)
 
     number, views, slots = public.shape
     conditions = len(view_of)
     per_unit = jnp.zeros((count, number, conditions, len(sizes)), dtype=jnp.int64)
     per_row = jnp.zeros((count, number, views), dtype=jnp.float64)
+    lines = [channels_room.start(channel) for channel in channels.values()]
+    first_states, first_teams = tuple(x.state for x in lines), tuple(x.team for x in lines)
     routes = None
     if keep_routes:
         routes = jnp.zeros((count, number, conditions, slots), dtype=bool)
@@ -212,83 +310,26 @@ def attack_rows(
             for s in segments
         ],
         History(rows.best_reused, rows.best_heldout, rows.gap),
+        (first_states, first_teams),
         jnp.zeros((), dtype=jnp.int32),
-        Outcomes(per_unit, per_unit, per_row, per_row, per_row, routes),
-    )
+        Outcomes(
+            per_unit, per_unit, per_row, per_row, per_row,
+            jax.tree.map(lambda x: jnp.zeros((count, *x.shape), x.dtype), first_teams),
+            routes,
+        ),
+    )  # fmt: skip
     # One block at least: budget 1 is settled in it though it has no candidates.
     blocks = jnp.maximum((ends[-1] + bank.blanks + block - 1) // block, 1)
     return lax.fori_loop(jnp.zeros((), blocks.dtype), blocks, one_block, carry)[-1]
 
 
-def unit_slots(release: Release, sizes: tuple[int, ...]) -> list[slice]:
-    """Slots of every unit, laid out in the order of the coordinates of a release."""
-    order = [unit for units in release.units for unit in units]
-    stops = list(accumulate(sizes[unit] for unit in order))
-    starts = [stop - sizes[unit] for stop, unit in zip(stops, order, strict=True)]
-    spans = dict(zip(order, map(slice, starts, stops), strict=True))
-    return [spans[unit] for unit in range(len(sizes))]
-
-
-def _segments(releases: Sequence[Release], units: Sequence[slice]) -> list[_Segment]:
-    owners = [release.coordinate_of_unit() for release in releases]
-    order = sorted(range(len(units)), key=lambda unit: units[unit].start)
-    runs: list[list[int]] = []
-    for unit in order:
-        if runs and all(owner[runs[-1][-1]] == owner[unit] for owner in owners):
-            runs[-1].append(unit)
-        else:
-            runs.append([unit])
-    return [
-        _Segment(
-            slots=slice(units[run[0]].start, units[run[-1]].stop),
-            units=tuple(run),
-            coordinates=tuple(int(owner[run[0]]) for owner in owners),
-        )
-        for run in runs
-    ]
-
-
-def _static_votes(
-    segment: _Segment, static: Sequence[Float64[Array, "rows _"]]
-) -> Float64[Array, "rows conditions slots"]:
-    """The vote of the router for budget 1: the endpoint with the better released coordinate."""
-    better = [jnp.sign(s[:, c]) for s, c in zip(static, segment.coordinates, strict=True)]
-    return decoder.static_votes(jnp.stack(better, axis=1), segment.slots.stop - segment.slots.start)
-
-
-def _contrasts(
-    differences: Num[Array, "rows views slots"],
-    signs: Sequence[Array],
-    segments: Sequence[_Segment],
-    units: Sequence[slice] | None,
-) -> list[Num[Array, "rows views candidates"]]:
-    """Contrasts of a block of candidates per unit, or in one sum where no units are asked for."""
-    if units is None:
-        parts = [
-            evaluate.candidate_contrasts(differences[:, :, segment.slots], sign)
-            for sign, segment in zip(signs, segments, strict=True)
-        ]
-        # Whole numbers in a checked range: any order of addition gives the same sum.
-        return [sum(parts[1:], start=parts[0])]
-    found: dict[int, Array] = {}
-    for sign, segment in zip(signs, segments, strict=True):
-        for unit in segment.units:
-            span, start = units[unit], segment.slots.start
-            mine = evaluate.slots_of(sign, slice(span.start - start, span.stop - start))
-            found[unit] = evaluate.candidate_contrasts(differences[:, :, span], mine)
-    return [found[unit] for unit in range(len(units))]
-
-
-def _scores(
-    overalls: Sequence[Overall],
-    contrasts: Sequence[Array],
-    sums: Float64[Array, "rows views units"],
-) -> Float64[Array, "rows views candidates"]:
-    """Overall scores of a block of candidates under every view."""
-    return jnp.stack(
-        [
-            evaluate.candidate_scores(overall, [c[:, view] for c in contrasts], sums[:, view])
-            for view, overall in enumerate(overalls)
-        ],
-        axis=1,
-    )
+def _together(cast: Array, digits: list[int], bits: int) -> Array:
+    """Votes of every condition, from those of its digits."""
+    if max(digits) == 1:
+        return cast
+    found, at = [], 0
+    for count in digits:
+        mine = [cast[:, at + d] * 2.0 ** (bits * d) for d in range(count)]
+        found.append(sum(mine[1:], start=mine[0]))
+        at += count
+    return jnp.stack(found, axis=1)

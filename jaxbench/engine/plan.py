@@ -20,11 +20,17 @@ FLOAT64 = 2**53
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """Types of the kernel: products of signs and contrasts, and the sums of those products."""
+    """Types of the kernel: products of signs and contrasts, and the sums of those products.
+
+    Weights that a mechanism lets through may be too large for the products: those are taken apart
+    into `digits` whole numbers of `bits` bits.
+    """
 
     name: str
     product: str
     total: str
+    digits: int = 1
+    bits: int = 0
 
 
 LADDER = (
@@ -35,15 +41,41 @@ LADDER = (
 
 
 def choose_arithmetic(
-    largest_contrast: int, largest_total: int, candidates: int, block: int
+    largest_contrast: int,
+    largest_total: int,
+    candidates: int,
+    block: int,
+    largest_weight: int = 0,
 ) -> Arithmetic:
     """The narrowest exact arithmetic for votes over `candidates`, added in blocks of `block`.
 
     **Arguments:** bounds in counts: `largest_contrast` on |contrast| of any candidate on one
-    coordinate of the reused side, `largest_total` on that over all coordinates of either side.
+    coordinate of the reused side, `largest_total` on that over all coordinates of either side;
+    `largest_weight` on what a mechanism makes of one, in ticks (0: there is none).
 
     **Errors:** `BadRequest` where even float64 could round.
     """
+    plain = _plain(largest_contrast, largest_total, candidates, block)
+    votes = largest_weight * max(candidates, 1)
+    if votes >= FLOAT64:
+        raise BadRequest(
+            f"votes of up to {votes:.3g} ticks cannot be added exactly in float64 (2^53); use "
+            "fewer budgets, or a mechanism with rounder numbers"
+        )
+    fits = votes < FLOAT32 and plain.total == "float32"
+    if votes == 0 or fits or plain.product == "float64":
+        return plain
+    # A digit is at most 2^(bits - 1), so that a block of them stays below 2^24.
+    bits = 24 - (block - 1).bit_length()
+    digits = 1
+    while largest_weight > 2 ** (bits * digits - 1):
+        digits += 1
+    name = f"float32 products of {digits} digits in float64"
+    return Arithmetic(name, plain.product, "float64", digits, bits)
+
+
+def _plain(largest_contrast: int, largest_total: int, candidates: int, block: int) -> Arithmetic:
+    """The same where nothing stands between a number and its release."""
     votes = largest_contrast * max(candidates, 1)
     if max(votes, largest_total) < FLOAT32:
         return LADDER[0]

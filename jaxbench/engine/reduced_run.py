@@ -73,7 +73,7 @@ class ReducedRunner:
             self._frames[key] = Frame(candidates, reduced.BLOCK)
         differing = numbers.differing
         needed = (differing.reused + differing.heldout).max(axis=0)
-        self._frames[key].grow(needed, (0, 0))
+        self._frames[key].grow(needed, (0, 0, 0))
         shape = reduced.Shape(
             coordinates=release.units,
             slots=tuple(self._frames[key].sizes.tolist()),

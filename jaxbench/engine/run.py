@@ -141,11 +141,11 @@ class Runner:
         """Make room for a chunk in the frame of its structure."""
         cell = chunk.cell
         if key not in self._frames:
-            candidates = cell.evaluator.budgets[-1] - 1
+            candidates = cell.evaluator.budgets_run[-1] - 1
             self._frames[key] = Frame(candidates, cell.block)
         active, units = chunk.active, cell.evaluator.units
         needed = [active[:, units.of_item == u].sum(axis=1).max() for u in range(units.count)]
-        self._frames[key].grow(np.array(needed), chunk.largest_contrasts())
+        self._frames[key].grow(np.array(needed), chunk.bounds())
 
     def _flush(
         self, pending: list[tuple[Work, Chunk]], pool: ThreadPoolExecutor
@@ -206,7 +206,7 @@ def shape_of(cell: Cell, slots: int, views: int) -> plan.Shape:
     return plan.Shape(
         slots=slots,
         units=evaluator.units.count,
-        budgets=len(evaluator.budgets),
+        budgets=len(evaluator.budgets_run),
         conditions=len(evaluator.conditions),
         views=views,
         items=len(evaluator.benchmark.items),
@@ -265,7 +265,7 @@ def _collect(
 ) -> Iterator[ChunkOutcome]:
     """The outcomes of some pieces of work, bank by bank."""
     for bank, calls in enumerate(banks):
-        found = Found(*(np.concatenate(part) for part in zip(*calls, strict=True)))
+        found = jax.tree.map(lambda *parts: np.concatenate(parts), *calls)
         first = 0
         for piece, chunk in pending:
             mine = slice(first, first + len(chunk.trials))

@@ -104,7 +104,7 @@ class AttackResult:
             "benchmark": self.benchmark.name,
             "endpoints": result.condition.rule,
             "interface": result.condition.interface,
-            "mechanism": "none",
+            "mechanism": result.condition.mechanism_name,
             "coordinates": result.coordinates,
         }
         front = pd.DataFrame(condition, index=table.index)

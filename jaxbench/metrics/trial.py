@@ -30,6 +30,9 @@ class GenuineScores(eqx.Module):
 class RouterScores(eqx.Module):
     """Final routers of every budget, and the history of all submissions before each of them.
 
+    `row_reused` and `row_heldout` are the scores behind the row that the board shows of the team:
+    those of the final router, unless a mechanism shows an earlier submission.
+
     `release_rate` is the share of all submissions up to the budget (the final router is the last)
     about which a number of their own was released; `board_error` the largest difference so far
     between the best true score, as the interface would release it, and the best released one.
@@ -40,6 +43,8 @@ class RouterScores(eqx.Module):
     best_reused: Float64[np.ndarray, "trials budgets"]
     best_heldout: Float64[np.ndarray, "trials budgets"]
     gap: Float64[np.ndarray, "trials budgets"]
+    row_reused: Float64[np.ndarray, "trials budgets"]
+    row_heldout: Float64[np.ndarray, "trials budgets"]
     release_rate: Float64[np.ndarray, "trials budgets"]
     board_error: Float64[np.ndarray, "trials budgets"]
 
@@ -55,7 +60,7 @@ class History(NamedTuple):
 class TrialMetrics(eqx.Module):
     """Metrics of every trial (rows) and budget (columns). Scores and differences are fractions.
 
-    `selected` is the index of the chosen model, -1 for the final router; `winner` that of the
+    `selected` is the index of the chosen model, -1 for the team's row; `winner` that of the
     public winner before the attack. `pair_order_kept` is that of the genuine models alone
     (`metrics.utility`).
     """
@@ -106,7 +111,7 @@ def trial_metrics(
         return np.where(chosen, routers, models[column, best])
 
     before = genuine.heldout[trials, winner]
-    selected_heldout = of_selected(genuine.heldout, router.heldout)
+    selected_heldout = of_selected(genuine.heldout, router.row_heldout)
 
     # Rank 1 is best; a row is behind every row with a smaller loss.
     hidden_losses, router_hidden = _losses(hidden.genuine), _losses(hidden.router)
@@ -135,7 +140,7 @@ def trial_metrics(
         rank_heldout=rank_heldout,
         no_attack_reused=genuine.reused[trials, winner],
         no_attack_heldout=before,
-        selected_reused=of_selected(genuine.reused, router.reused),
+        selected_reused=of_selected(genuine.reused, router.row_reused),
         selected_heldout=selected_heldout,
         heldout_regret=genuine.heldout.max(axis=1)[:, None] - router.heldout,
         pair_order_kept=pair_order_kept(public.before, hidden.before, decimals=DECIMALS),

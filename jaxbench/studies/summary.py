@@ -35,7 +35,7 @@ def condition_columns(
         "benchmark": evaluator.benchmark.name,
         "endpoints": condition.rule,
         "interface": condition.interface,
-        "mechanism": "none",
+        "mechanism": condition.mechanism_name,
         "coordinates": evaluator.coordinates(condition),
     }
     own = {key: varied[key] for key in own_columns(list(varied))}

@@ -66,13 +66,20 @@ def aligned(weight: int, candidates: int, arithmetic: plan.Arithmetic, block: in
         zero = jnp.zeros((1, 1))
         public = jnp.asarray(differences)[:, None]
         rows = kernel.Rows(
-            public, jnp.zeros_like(public), *[zero[:, None]] * 2, *[zero] * 3, *[(zero,)] * 2
+            public,
+            jnp.zeros_like(public),
+            *[zero[:, None]] * 2,
+            *[zero] * 3,
+            *[(zero,)] * 2,
+            (None,),
         )
         counted = np.array([[8 * weight]])
         chain = Chain.start(counted)
         overall = Overall.of(chain.sums([[0]]), [Fraction(1)], total=True)
         release = Release(chain, ((0,),), plain=True, linear=True)
-        rules = kernel.Rules((release,), (overall,), (overall,), view_of=(0,))
+        rules = kernel.Rules(
+            (release,), (overall,), (overall,), (None,), view_of=(0,), decoders=("aware",)
+        )
         padded = np.zeros((8, -(-(candidates + 1) // block) * block), dtype=np.int8)
         padded[:, 1 : candidates + 1] = signs.T
         bank = SharedBank(jnp.asarray(padded), jnp.ones(8, jnp.int8))

@@ -88,7 +88,10 @@ def test_scores_do_not_depend_on_the_pool():
 def measured(public, hidden, genuine, router):
     best = np.zeros_like(router[0])
     return trial_metrics(
-        GenuineScores(*genuine), RouterScores(*router, *[best] * 5), public, hidden
+        GenuineScores(*genuine),
+        RouterScores(*router, *[best] * 3, *router, best, best),
+        public,
+        hidden,
     )
 
 

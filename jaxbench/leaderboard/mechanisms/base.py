@@ -48,12 +48,14 @@ class Feedback(eqx.Module):
 
     `released` are losses in ticks, `visible` where there is a number at all. `answered` says where
     it is this submission's own, and not an earlier one repeated: what a submitter who knows the
-    mechanism takes it for. Behind a chain, what is not visible is infinite.
+    mechanism takes it for. Behind a chain, what is not visible is infinite. `place` is what orders
+    the rows of the board, where that tells more than what is released.
     """
 
     released: Float64[Array, "*batch numbers"]
     visible: Bool[Array, "*batch numbers"]
     answered: Bool[Array, "*batch numbers"]
+    place: Float64[Array, "*batch numbers"] | None = None
 
 
 class Mechanism(eqx.Module):

@@ -28,7 +28,8 @@ class MechanismChain(Mechanism):
     A number is visible, or answered, where it is so behind every part. A part gets an infinite
     loss for a number that the parts before do not show. Losses on the public part are for the
     first part only. What comes out is in whole ticks, halves to even, and infinite where nothing
-    is visible. Without parts every loss is released as it is.
+    is visible. Without parts every loss is released as it is. Rows are placed as the last part
+    places them.
 
     Noise and state are tuples with an entry per part; slots are 3 * part + slot.
     """
@@ -89,15 +90,16 @@ class MechanismChain(Mechanism):
 
     def step(self, state: State, submission: Submission, noise: Any) -> tuple[State, Feedback]:
         """The state of every part after one submission, and what the last one releases."""
-        states = []
+        states, place = [], None
         visible = answered = jnp.ones(submission.losses.shape, dtype=bool)
         for part, before, drawn in zip(self.parts, state, noise, strict=True):
             after, feedback = part.step(before, submission, drawn)
             states.append(after)
             visible, answered = visible & feedback.visible, answered & feedback.answered
+            place = feedback.place
             submission = Submission(_seen(feedback))
         released = jnp.where(visible, jnp.rint(submission.losses), jnp.inf)
-        return tuple(states), Feedback(released, visible, answered)
+        return tuple(states), Feedback(released, visible, answered, place)
 
 
 def _seen(feedback: Feedback) -> Float64[Array, "*batch numbers"]:

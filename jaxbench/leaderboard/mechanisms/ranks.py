@@ -38,10 +38,12 @@ def count_below(
     return one(pool, losses).astype(jnp.float64)
 
 
-def everything(released: Float64[Array, "*batch 1"]) -> Feedback:
+def everything(
+    released: Float64[Array, "*batch 1"], place: Float64[Array, "*batch 1"] | None = None
+) -> Feedback:
     """Feedback in which every submission gets a number of its own."""
     seen = jnp.ones(released.shape, dtype=bool)
-    return Feedback(released, seen, seen)
+    return Feedback(released, seen, seen, place)
 
 
 class Rank(Mechanism):
@@ -60,7 +62,9 @@ class Rank(Mechanism):
 
     def step(self, state: Any, submission: Submission, noise: Any) -> tuple[Any, Feedback]:
         """The rank of one submission (or of a block of them)."""
-        return state, everything(1.0 + count_below(self.pool, submission.losses))
+        losses = submission.losses
+        # On a board of ranks a row that is strictly better stands before one of the same rank.
+        return state, everything(1.0 + count_below(self.pool, losses), losses)
 
 
 class Bucket(Mechanism):
@@ -115,6 +119,6 @@ class RankAll(Mechanism):
         losses = submission.losses
         mine = state.losses < losses
         ahead = jnp.sum(mine, axis=-1, keepdims=True).astype(jnp.float64)
-        feedback = everything(1.0 + count_below(self.pool, losses) + ahead)
+        feedback = everything(1.0 + count_below(self.pool, losses) + ahead, losses)
         kept = jax.lax.dynamic_update_slice_in_dim(state.losses, losses, state.count, axis=-1)
         return Earlier(kept, state.count + 1), feedback
