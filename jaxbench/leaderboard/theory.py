@@ -61,13 +61,25 @@ def ladder_bound(
 
 
 def best_ladder_bound(items: int, budget: int, confidence: float = 0.95) -> LadderBound:
-    """The step for which `ladder_bound` is least, to 1/1000 of it.
+    """The step in (0, 1] for which `ladder_bound` is least.
 
-    The bound has one minimum in the step; its order is (ln(k n) / n)^(1/3).
+    The bound has one minimum in the logarithm of the step, which thirds of an interval close in on.
+    The step's order is (ln(k n) / n)^(1/3).
     """
-    steps = np.exp(np.linspace(log(1e-6), 0.0, 20_001)).tolist()
-    bounds = [ladder_bound(items, budget, step, confidence) for step in steps]
-    return min(bound for bound in bounds if bound is not None)
+
+    def bound(logarithm: float) -> LadderBound:
+        found = ladder_bound(items, budget, exp(logarithm), confidence)
+        assert found is not None
+        return found
+
+    low, high = log(1e-9), 0.0
+    while high - low > 1e-7:
+        third = (high - low) / 3.0
+        if bound(low + third) < bound(high - third):
+            high -= third
+        else:
+            low += third
+    return bound(high)
 
 
 def ladder_releases(step: Fraction) -> int | None:
