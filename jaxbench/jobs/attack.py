@@ -13,6 +13,7 @@ from jaxbench.engine import Cell, Condition, Evaluator, Runner, Stopwatch, run_c
 from jaxbench.engine.requests import request_for
 from jaxbench.engine.tables import trial_table
 from jaxbench.errors import BadRequest, unknown
+from jaxbench.jobs.promised import promised
 from jaxbench.options import AttackRequest
 
 if TYPE_CHECKING:
@@ -37,7 +38,10 @@ class ConditionResult:
 
 
 class AttackResult:
-    """What an attack measured: tables per trial and per budget, and figures."""
+    """What an attack measured: tables per trial and per budget, and figures.
+
+    `theory` has what theory promises about the mechanism at this size, and does not, in sentences.
+    """
 
     def __init__(
         self,
@@ -48,6 +52,7 @@ class AttackResult:
     ):
         self.benchmark, self.request = benchmark, request
         self.conditions, self.watch = conditions, watch
+        self.theory = promised(benchmark, request)
         self._summary: pd.DataFrame | None = None
 
     def __repr__(self) -> str:

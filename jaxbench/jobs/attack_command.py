@@ -164,6 +164,7 @@ def _record(result: AttackResult, command: str, start: Start) -> dict:
             }
             for c in result.conditions
         },
+        "theory": result.theory,
         **machine_record(),
         "seconds": {"compile": round(watch.compile, 3), "run": round(watch.run, 3),
                     "total": start.seconds},
@@ -214,6 +215,7 @@ def _notes(result: AttackResult) -> list[str]:
                 f"{request.trials:,} trials can be attacked (the rule finds two models); rows from "
                 "budget 1 on are of these, a choice of splits"
             )
+    notes += result.theory
     notes += [note for note in result.benchmark.provenance if note.startswith(SHOWN)]
     if request.routers == "hash" and request.banks == 1:
         notes.append(
