@@ -51,9 +51,13 @@ def answer(
         else None
         for channel, state, mine in zip(channels, states, asked, strict=True)
     ]
+    behind = list(states)
+    for c, channel in enumerate(channels):
+        if told[c] is None and channel.mechanism.steady:
+            behind[c], told[c] = _by_jumps(channel, states[c], asked[c], first, last)
     in_order = [c for c, found in enumerate(told) if found is None]
     if not in_order:
-        return tuple(states), tuple(f for f in told if f is not None)
+        return tuple(behind), tuple(f for f in told if f is not None)
     after, feedback = _in_order(
         [channels[c] for c in in_order],
         [states[c] for c in in_order],
@@ -61,10 +65,68 @@ def answer(
         first,
         last,
     )
-    behind = list(states)
     for c, state, found in zip(in_order, after, feedback, strict=True):
         behind[c], told[c] = state, found
     return tuple(behind), tuple(f for f in told if f is not None)
+
+
+def _by_jumps(
+    channel: Channel, state: Any, asked: Asked, first: Int32[Array, ""], last: Int32[Array, ""]
+) -> tuple[Any, Feedback]:
+    """The same for a channel whose memory seldom changes.
+
+    Every row's submissions are answered with the memory as it is up to the first that changes it,
+    which changes it, and so on. What counts as a change is seen from the memory itself.
+    """
+    losses = asked.entry.losses
+    rows, size = losses.shape[:2]
+    place = jnp.arange(size, dtype=first.dtype)[None, :]
+
+    def answers(state):
+        """Every submission as if it were the next, and which of them change the memory."""
+        wide = jax.tree.map(
+            lambda x: jnp.broadcast_to(x[:, None], (rows, size, *x.shape[1:])), state
+        )
+        new, told = channel.mechanism.step(wide, Submission(losses), asked.noise)
+        apart = [
+            jnp.any((x != y).reshape(rows, size, -1), axis=2)
+            for x, y in zip(jax.tree.leaves(new), jax.tree.leaves(wide), strict=True)
+        ]
+        return new, told, jnp.any(jnp.stack(apart), axis=0)
+
+    def jump(carry):
+        state, told, position = carry
+        new, found, changes = answers(state)
+        ahead = (place >= position[:, None]) & (place < last)
+        changes = changes & ahead
+        at = jnp.argmax(changes, axis=1)
+        jumps = jnp.any(changes, axis=1)
+        end = jnp.where(jumps, at.astype(position.dtype) + 1, last)
+        mine = ahead & (place < end[:, None])
+        told = jax.tree.map(lambda x, y: jnp.where(mine[:, :, None], x, y), found, told)
+        state = jax.tree.map(lambda x, y: jnp.where(_like(jumps, y), _pick(x, at), y), new, state)
+        return state, told, end
+
+    def left(carry):
+        return jnp.any(carry[2] < last)
+
+    # What lies outside of the range is told anything.
+    _, told, _ = jax.eval_shape(answers, state)
+    told = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), told)
+    start = jnp.broadcast_to(first, (rows,))
+    state, told, _ = lax.while_loop(left, jump, (state, told, start))
+    return state, told
+
+
+def _pick(x: Array, at: Array) -> Array:
+    """One submission of every row."""
+    index = at.reshape(-1, *(1,) * (x.ndim - 1))
+    return jnp.take_along_axis(x, index, axis=1)[:, 0]
+
+
+def _like(mask: Array, y: Array) -> Array:
+    """A mask of rows for an array with rows in front."""
+    return mask.reshape(-1, *(1,) * (y.ndim - 1))
 
 
 def _in_order(

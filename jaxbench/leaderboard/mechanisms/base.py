@@ -67,6 +67,8 @@ class Mechanism(eqx.Module):
 
     - `stateless`: a release depends on its own submission and noise alone; `step` may then be
       given a whole block of submissions as one batch.
+    - `steady`: few submissions change what is remembered, so that it pays to look for the next one
+      that does (`step` on a block, memory as it is) rather than to go one by one.
     - `team_row`: which submission the board shows a team by: its latest where that is visible
       (`own`), the last that was accepted (`last`), or the best of those (`best`).
     """
@@ -74,6 +76,11 @@ class Mechanism(eqx.Module):
     @property
     def stateless(self) -> bool:
         """Whether nothing is remembered."""
+        return False
+
+    @property
+    def steady(self) -> bool:
+        """Whether few submissions change what is remembered."""
         return False
 
     @property

@@ -42,6 +42,11 @@ class MechanismChain(Mechanism):
         return all(part.stateless for part in self.parts)
 
     @property
+    def steady(self) -> bool:
+        """Whether every part that remembers changes seldom."""
+        return all(part.stateless or part.steady for part in self.parts)
+
+    @property
     def team_row(self) -> str:
         """That of the parts which goes furthest from `own`: `best`, then `last`."""
         rows = [part.team_row for part in self.parts]

@@ -29,6 +29,11 @@ class Ladder(Mechanism):
     grid: Float64[Array | np.ndarray, "..."]
 
     @property
+    def steady(self) -> bool:
+        """It remembers what was accepted."""
+        return True
+
+    @property
     def team_row(self) -> str:
         """A team stands where its last accepted submission does."""
         return "last"
@@ -75,6 +80,11 @@ class GateLadder(Mechanism):
     weights: Float64[Array | np.ndarray, "..."]
     least: Float64[Array | np.ndarray, "..."]
     grid: Float64[Array | np.ndarray, "..."]
+
+    @property
+    def steady(self) -> bool:
+        """It remembers what was accepted."""
+        return True
 
     @property
     def team_row(self) -> str:

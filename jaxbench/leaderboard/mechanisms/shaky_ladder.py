@@ -55,6 +55,11 @@ class ShakyLadder(Mechanism):
     monotone: bool = eqx.field(static=True, default=False)
 
     @property
+    def steady(self) -> bool:
+        """It remembers what was accepted."""
+        return True
+
+    @property
     def team_row(self) -> str:
         """A team stands where its last accepted submission does."""
         return "best" if self.monotone else "last"

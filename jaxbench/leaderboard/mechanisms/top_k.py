@@ -52,6 +52,11 @@ class TopK(Mechanism):
     pool: Float64[Array, "*batch entries"]
 
     @property
+    def steady(self) -> bool:
+        """It remembers what was shown."""
+        return True
+
+    @property
     def team_row(self) -> str:
         """A team stands where the best of its shown submissions does."""
         return "best"

@@ -28,6 +28,11 @@ class Visibility(Mechanism):
         return self.submitter
 
     @property
+    def steady(self) -> bool:
+        """It remembers the best so far."""
+        return True
+
+    @property
     def team_row(self) -> str:
         """The board shows the team's best."""
         return "best"
