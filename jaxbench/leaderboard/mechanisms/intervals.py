@@ -15,7 +15,7 @@ from jaxtyping import Array, Float64
 
 from jaxbench.errors import BadRequest
 from jaxbench.leaderboard.mechanisms.base import Mechanism, Submission, spread
-from jaxbench.leaderboard.mechanisms.ranks import count_below, everything
+from jaxbench.leaderboard.mechanisms.ranks import by_row, count_below, everything
 from jaxbench.stats.intervals import wilson_interval
 
 LEVEL = 0.95
@@ -88,17 +88,14 @@ def look_up(
 ) -> Float64[Array, "..."]:
     """The entries of a row's table at its losses.
 
-    **Arguments:** `losses`: ticks; the axes of the table's rows come first; `per_item`: ticks of
-    one wrong item, of which every loss is a whole multiple.
+    **Arguments:** `losses`: ticks; the axes of the table's rows come first, and one of length 1
+    serves all; `per_item`: ticks of one wrong item, of which every loss is a whole multiple.
     """
-    rows = table.ndim - 1
-    if rows == 1 and len(table) == 1:
-        table = jnp.broadcast_to(table, (len(losses), table.shape[-1]))
-    if table.shape[:-1] != losses.shape[:rows]:
-        raise ValueError(f"losses {losses.shape} do not start with the rows of {table.shape}")
-    counts = jnp.rint(losses / spread(per_item, losses)).astype(jnp.int32)
-    flat = counts.reshape(*table.shape[:-1], -1)
-    return jnp.take_along_axis(table, flat, axis=-1, mode="clip").reshape(losses.shape)
+
+    def one(table, counts):
+        return jnp.take(table, counts.astype(jnp.int32), mode="clip")
+
+    return by_row(one, table, jnp.rint(losses / spread(per_item, losses)))
 
 
 class Interval(Mechanism):

@@ -61,6 +61,12 @@ class TopK(Mechanism):
         batch = first.threshold.shape[:-1]
         return jnp.broadcast_to(self.pool, (*batch, self.pool.shape[-1]))
 
+    def start_board(
+        self, genuine: Float64[Array, "*batch models numbers"], first: Any
+    ) -> Float64[Array, "*batch entries"]:
+        """The same: the pool has the genuine rows, as everything before releases them."""
+        return self.start(first)
+
     def step(
         self, state: Float64[Array, "*batch entries"], submission: Submission, noise: Any
     ) -> tuple[Float64[Array, "*batch entries"], Feedback]:
