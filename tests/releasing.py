@@ -46,7 +46,9 @@ def table(rows, slots, numbers, trials=1, seed=0):
 def noise_of(mechanism, uniforms):
     """Noise in front of the submissions, and that of every one."""
     with jax.enable_x64(True):
-        drawn = mechanism.noise(jnp.asarray(uniforms))
+        # The rows of a mechanism's arrays are trials, which come first.
+        drawn = mechanism.noise(jnp.moveaxis(jnp.asarray(uniforms), 0, 1))
+        drawn = jax.tree.map(lambda x: jnp.moveaxis(x, 0, 1), drawn)
         return jax.tree.map(lambda x: x[0], drawn), jax.tree.map(lambda x: x[1:], drawn)
 
 

@@ -108,9 +108,9 @@ def weighted_below(items, wrong, loss):
 
 
 def laplace(u, b):
-    """Inverse of the cdf of Lap(b) at 1/2 + u."""
-    p = 0.5 + u
-    return b * log(2 * p) if p < 0.5 else -b * log(2 * (1 - p))
+    """Inverse of the cdf of Lap(b) at 1/2 + u, from the nearer tail."""
+    size = -b * log(2 * (0.5 - abs(u)))
+    return -size if u < 0 else size
 
 
 def normal(u, sd):

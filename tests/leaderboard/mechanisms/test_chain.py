@@ -58,6 +58,19 @@ def test_noise_then_rounding():
     assert found.tolist() == [oracle.to_grid(x, 10 * factor) for x in exact]
 
 
+@pytest.mark.parametrize(("clip", "expected"), [(True, [90, 0]), (False, [120, -30])])
+def test_clipping_comes_behind_the_noise_and_before_rounding(clip, expected):
+    chain, ticks = chain_of(
+        given("laplace", scale="0.01"), given("rounding", step="0.3"), clip=clip
+    )
+    factor = ticks.per_score[0, 0] // 100
+    noise = in_chain(
+        written([0, 0, 0], [0, 0], np.array([30, -30]) * factor), written([0, 0, 0], [0, 0], [0, 0])
+    )
+    found = play(chain, one_number([95, 5]) * factor, noise=noise).released.ravel()
+    assert (found / factor).tolist() == expected
+
+
 def test_slots_and_draws_go_to_their_parts():
     chain, _ = chain_of(
         given("rounding", step="0.1"), given("gaussian", sd="0.01"),
