@@ -101,10 +101,10 @@ def look_up(
 class Interval(Mechanism):
     """Releases the interval of the loss; its midpoint, in half grid steps, stands for it.
 
-    What is released is a pair of ends. Boards and submitters order by one number, and which one is
-    not in the rule: we take the midpoint (low + high, a whole number of half steps). `table` has
-    it for every count of wrong items (`wilson_table`: the sum of both ends); its rows are the
-    leading axes of a batch. `per_item`: ticks of one wrong item.
+    Source: rule 17. What is released is a pair of ends. Boards and submitters order by one number,
+    and which one is not in the rule: we take the midpoint (low + high, a whole number of half
+    steps). `table` has it for every count of wrong items (`wilson_table`: the sum of both ends);
+    its rows are the leading axes of a batch. `per_item`: ticks of one wrong item.
     """
 
     table: Float64[Array, "*rows counts"]
@@ -123,9 +123,9 @@ class Interval(Mechanism):
 class IntervalRank(Mechanism):
     """1 + how many genuine models are surely better: the upper end of theirs below its lower end.
 
-    `lower` has the lower end for every count of wrong items, `uppers` the sorted upper ends of
-    the genuine models in the same unit; rows are the leading axes of a batch. `per_item`: ticks
-    of one wrong item.
+    Source: rule 17. `lower` has the lower end for every count of wrong items, `uppers` the sorted
+    upper ends of the genuine models in the same unit; rows are the leading axes of a batch.
+    `per_item`: ticks of one wrong item.
     """
 
     lower: Float64[Array, "*rows counts"]

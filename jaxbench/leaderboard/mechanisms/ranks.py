@@ -59,8 +59,9 @@ def everything(released: Float64[Array, "*batch 1"]) -> Feedback:
 class Rank(Mechanism):
     """Rank among the genuine models: 1 + the number of genuine losses below r.
 
-    Ties with a genuine model share its rank; earlier submissions do not count (`pool=genuine`).
-    `pool` has the sorted losses of the genuine models; its rows are the leading axes of a batch.
+    Source: rule 12. Ties with a genuine model share its rank; earlier submissions do not count
+    (`pool=genuine`). `pool` has the sorted losses of the genuine models; its rows are the leading
+    axes of a batch.
     """
 
     pool: Float64[Array, "*rows models"]
@@ -78,8 +79,8 @@ class Rank(Mechanism):
 class Bucket(Mechanism):
     """Percentile bucket of B among G genuine models: floor(B c / (G + 1)), 0 the best.
 
-    c is the number of genuine losses below r. `pool` is as for `Rank`; an infinite loss in it is
-    padding and no model.
+    Source: rule 13. c is the number of genuine losses below r. `pool` is as for `Rank`; an infinite
+    loss in it is padding and no model.
     """
 
     pool: Float64[Array, "*rows models"]
@@ -109,8 +110,8 @@ class Earlier(eqx.Module):
 class RankAll(Mechanism):
     """Rank among genuine models and earlier submissions: 1 + the number of losses below r.
 
-    `capacity` bounds how many submissions are kept: at least as many as are made, as one that
-    comes later would take the place of the last.
+    Source: rule 12. `capacity` bounds how many submissions are kept: at least as many as are made,
+    as one that comes later would take the place of the last.
     """
 
     pool: Float64[Array, "*rows models"]

@@ -45,8 +45,8 @@ def submit(board: Float64[Array, "*batch entries"], losses: Float64[Array, "*bat
 class TopK(Mechanism):
     """A submission is seen, with its loss and rank, if it enters the best K; else nothing is.
 
-    The board holds the genuine rows and every submission that was shown. `pool` is the board
-    before the first submission (see `smallest`); its last axis is K.
+    Source: rule 11. The board holds the genuine rows and every submission that was shown. `pool` is
+    the board before the first submission (see `smallest`); its last axis is K.
     """
 
     pool: Float64[Array, "*batch entries"]

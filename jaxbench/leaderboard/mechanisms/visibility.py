@@ -15,10 +15,10 @@ from jaxbench.leaderboard.mechanisms.base import Feedback, Mechanism, Submission
 class Visibility(Mechanism):
     """The team's best so far for everybody; the submission's own number for its submitter.
 
-    With `submitter` a submitter sees every loss of its own: full release. Without, the submitter
-    sees what the board shows, R_t = min(R_{t-1}, r_t) from R_0 = infinity: the Ladder (Blum and
-    Hardt 2015) with step 0 and no rounding, every number on its own. The board is the same in
-    both.
+    Source: rule 18. With `submitter` a submitter sees every loss of its own: full release. Without,
+    the submitter sees what the board shows, R_t = min(R_{t-1}, r_t) from R_0 = infinity: the Ladder
+    (Blum and Hardt 2015) with step 0 and no rounding, every number on its own. The board is the
+    same in both.
     """
 
     submitter: bool = eqx.field(static=True)
