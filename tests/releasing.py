@@ -45,14 +45,24 @@ def table(rows, slots, numbers, trials=1, seed=0):
 
 def noise_of(mechanism, uniforms):
     """Noise in front of the submissions, and that of every one."""
-    drawn = mechanism.noise(jnp.asarray(uniforms))
-    return jax.tree.map(lambda x: x[0], drawn), jax.tree.map(lambda x: x[1:], drawn)
+    with jax.enable_x64(True):
+        # The rows of a mechanism's arrays are trials, which come first.
+        drawn = mechanism.noise(jnp.moveaxis(jnp.asarray(uniforms), 0, 1))
+        drawn = jax.tree.map(lambda x: jnp.moveaxis(x, 0, 1), drawn)
+        return jax.tree.map(lambda x: x[0], drawn), jax.tree.map(lambda x: x[1:], drawn)
 
 
 def written(threshold, comparison, release):
     """Noise of one number in one trial as a test writes it; thresholds start with G_0."""
-    first = Noise(*(np.full((1, 1), v, dtype=float) for v in (threshold[0], 0, 0)))
-    return first, Noise(*map(one_number, (threshold[1:], comparison, release)))
+    with jax.enable_x64(True):
+        rows = [jnp.asarray(one_number(v)) for v in (threshold, [0, *comparison], [0, *release])]
+        return Noise(*(x[0] for x in rows)), Noise(*(x[1:] for x in rows))
+
+
+def in_chain(*noise):
+    """The noise of a chain, from that of its parts as `written` or `noise_of` give it."""
+    firsts, rows = zip(*noise, strict=True)
+    return firsts, rows
 
 
 def play(mechanism, losses, *, noise=None, public=None, genuine=None, seed=0):

@@ -46,7 +46,7 @@ def chain_promises(chain: Sequence[Chosen], size: Size) -> list[str]:
         acting = replace(acting, items=max(1, round(size_of(public, "public") * size.items)))
         if size.sensitivity is not None:
             acting = replace(acting, sensitivity=size.sensitivity * size.items / acting.items)
-    schedules = ("cap", "refresh", "public_private", "delay", "visibility")
+    schedules = ("cap", "refresh", "public_private", "delay")
     return [
         sentence
         for part in chain

@@ -16,7 +16,7 @@ BEFORE = ("cap",)
 SCORING = ("subsample", "bootstrap")
 BEHIND = ("delay", "public_private", "visibility", "refresh")
 # They change no number that is released.
-SCHEDULES = ("cap", "delay", "visibility", "refresh")
+SCHEDULES = ("cap", "delay", "refresh")
 
 
 def check_chain(chain: Sequence[Chosen]) -> None:

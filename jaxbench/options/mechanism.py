@@ -218,7 +218,7 @@ MECHANISMS: tuple[MechanismSpec, ...] = (
     ),
     MechanismSpec(
         "visibility", "who sees a submission's own number; the board shows the team's best",
-        (Parameter("to", "word", "the submitter alone, or nobody more than the board",
+        (Parameter("to", "word", "nobody more than the board, or the submitter alone",
                    words=("everyone", "submitter")),),
     ),
     MechanismSpec(

@@ -4,7 +4,8 @@ Losses are in ticks. Source: spec of the mechanisms, rules 2 to 10.
 """
 
 from fractions import Fraction
-from math import comb, inf
+from math import comb, inf, log
+from statistics import NormalDist
 
 NOTHING = None
 
@@ -104,3 +105,43 @@ def weighted_below(items, wrong, loss):
     """P(Beta(wrong, items - wrong) <= loss): of items - 1 uniforms, `wrong` at least lie below."""
     n = items - 1
     return sum(comb(n, c) * loss**c * (1 - loss) ** (n - c) for c in range(wrong, items))
+
+
+def laplace(u, b):
+    """Inverse of the cdf of Lap(b) at 1/2 + u, from the nearer tail."""
+    size = -b * log(2 * (0.5 - abs(u)))
+    return -size if u < 0 else size
+
+
+def normal(u, sd):
+    """Inverse of the cdf of N(0, sd^2) at 1/2 + u, from the nearer tail."""
+    score = NormalDist().inv_cdf(0.5 - abs(u))
+    return sd * (score if u < 0 else -score) if u else 0.0
+
+
+def lowest(releases):
+    """The smallest one so far."""
+    return [min(releases[: t + 1]) for t in range(len(releases))]
+
+
+def pruned_frontier(profiles, step, start=()):
+    """The frontier with only those members that no newer one dominates."""
+    members, releases = [tuple(f) for f in start], []
+    for profile in profiles:
+        reach = [r + step for r in profile]
+        if any(all(map(int.__le__, f, reach)) for f in members):
+            releases.append(NOTHING)
+            continue
+        new = tuple(to_grid(r, step) for r in profile)
+        members = [f for f in members if not all(n <= x for n, x in zip(new, f, strict=True))]
+        members.append(new)
+        releases.append(new)
+    return releases
+
+
+def hypergeometric(items, wrong, scored):
+    """The chance of every count of wrong ones among the scored."""
+    ways = comb(items, scored)
+    return [
+        Fraction(comb(wrong, c) * comb(items - wrong, scored - c), ways) for c in range(scored + 1)
+    ]

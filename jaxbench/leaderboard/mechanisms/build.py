@@ -28,7 +28,7 @@ def build(
 
     **Errors:** `BadRequest` where a mechanism cannot act on these numbers, or not at its place.
     """
-    parts = []
+    parts, before = [], ""
     for one in chosen:
         builder = builder_of(one.name)
         if builder is None:
@@ -36,8 +36,9 @@ def build(
         if parts and one.name in _FIRST:
             raise BadRequest(
                 f"mechanism={one.name}: it needs true scores of items; expected it first in the "
-                f"chain, found it after {chosen[0].name}"
+                f"chain, found it after {before}"
             )
+        before = one.name
         places = spec_of(one.name).places
         if places and on not in places:
             raise BadRequest(f"mechanism={one.name}: on={on}; expected on={' or '.join(places)}")

@@ -7,7 +7,7 @@ what is released is brought to the interface's tick afterwards.
 from typing import Any
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float64
+from jaxtyping import Array, Bool, Float64
 
 from jaxbench.leaderboard.mechanisms.base import (
     Feedback,
@@ -90,7 +90,8 @@ class MechanismChain(Mechanism):
                 continue
             states.append(part.start(first[i]))
             drawn = no_noise(genuine) if noise is None else noise[i]
-            genuine = _seen(part.step(states[-1], Submission(genuine), drawn)[1])
+            feedback = part.step(states[-1], Submission(genuine), drawn)[1]
+            genuine = _seen(feedback.released, feedback.visible & jnp.isfinite(genuine))
         return tuple(states)
 
     def step(self, state: State, submission: Submission, noise: Any) -> tuple[State, Feedback]:
@@ -100,13 +101,16 @@ class MechanismChain(Mechanism):
         for part, before, drawn in zip(self.parts, state, noise, strict=True):
             after, feedback = part.step(before, submission, drawn)
             states.append(after)
+            # A part may make a number of what an earlier one hides: clipping does.
             visible, answered = visible & feedback.visible, answered & feedback.answered
             place = feedback.place
-            submission = Submission(_seen(feedback))
-        released = jnp.where(visible, jnp.rint(submission.losses), jnp.inf)
+            submission = Submission(_seen(feedback.released, visible))
+        released = jnp.rint(submission.losses)
         return tuple(states), Feedback(released, visible, answered, place)
 
 
-def _seen(feedback: Feedback) -> Float64[Array, "*batch numbers"]:
+def _seen(
+    released: Float64[Array, "*batch numbers"], visible: Bool[Array, "*batch numbers"]
+) -> Float64[Array, "*batch numbers"]:
     """What is released as losses of what comes next: infinite where there is nothing."""
-    return jnp.where(feedback.visible, feedback.released, jnp.inf)
+    return jnp.where(visible, released, jnp.inf)

@@ -33,10 +33,10 @@ class Frontier(NamedTuple):
 class FrontierLadder(Mechanism):
     """Accept iff no f in F has f_j <= r_tj + eta for all j; then release [r_t]_eta and add it to F.
 
-    Else nothing is released. F starts empty for a team, and from the genuine profiles on the grid
-    for a board. Members that a new one dominates stay: they change no later decision. eta = 0 is
-    the Pareto rule in which an equal profile counts as dominated; with one number it is the
-    Ladder, release for release.
+    Source: rule 9. Else nothing is released. F starts empty for a team, and from the genuine
+    profiles on the grid for a board. Members that a new one dominates stay: they change no later
+    decision. eta = 0 is the Pareto rule in which an equal profile counts as dominated; with one
+    number it is the Ladder, release for release.
 
     - `least`: eta in ticks of every number.
     - `capacity`: how many profiles F can hold: as many as there are submissions, and genuine rows

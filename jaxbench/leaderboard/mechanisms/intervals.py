@@ -15,7 +15,7 @@ from jaxtyping import Array, Float64
 
 from jaxbench.errors import BadRequest
 from jaxbench.leaderboard.mechanisms.base import Mechanism, Submission, spread
-from jaxbench.leaderboard.mechanisms.ranks import count_below, everything
+from jaxbench.leaderboard.mechanisms.ranks import by_row, count_below, everything
 from jaxbench.stats.intervals import wilson_interval
 
 LEVEL = 0.95
@@ -88,26 +88,23 @@ def look_up(
 ) -> Float64[Array, "..."]:
     """The entries of a row's table at its losses.
 
-    **Arguments:** `losses`: ticks; the axes of the table's rows come first; `per_item`: ticks of
-    one wrong item, of which every loss is a whole multiple.
+    **Arguments:** `losses`: ticks; the axes of the table's rows come first, and one of length 1
+    serves all; `per_item`: ticks of one wrong item, of which every loss is a whole multiple.
     """
-    rows = table.ndim - 1
-    if rows == 1 and len(table) == 1:
-        table = jnp.broadcast_to(table, (len(losses), table.shape[-1]))
-    if table.shape[:-1] != losses.shape[:rows]:
-        raise ValueError(f"losses {losses.shape} do not start with the rows of {table.shape}")
-    counts = jnp.rint(losses / spread(per_item, losses)).astype(jnp.int32)
-    flat = counts.reshape(*table.shape[:-1], -1)
-    return jnp.take_along_axis(table, flat, axis=-1, mode="clip").reshape(losses.shape)
+
+    def one(table, counts):
+        return jnp.take(table, counts.astype(jnp.int32), mode="clip")
+
+    return by_row(one, table, jnp.rint(losses / spread(per_item, losses)))
 
 
 class Interval(Mechanism):
     """Releases the interval of the loss; its midpoint, in half grid steps, stands for it.
 
-    What is released is a pair of ends. Boards and submitters order by one number, and which one is
-    not in the rule: we take the midpoint (low + high, a whole number of half steps). `table` has
-    it for every count of wrong items (`wilson_table`: the sum of both ends); its rows are the
-    leading axes of a batch. `per_item`: ticks of one wrong item.
+    Source: rule 17. What is released is a pair of ends. Boards and submitters order by one number,
+    and which one is not in the rule: we take the midpoint (low + high, a whole number of half
+    steps). `table` has it for every count of wrong items (`wilson_table`: the sum of both ends);
+    its rows are the leading axes of a batch. `per_item`: ticks of one wrong item.
     """
 
     table: Float64[Array, "*rows counts"]
@@ -126,9 +123,9 @@ class Interval(Mechanism):
 class IntervalRank(Mechanism):
     """1 + how many genuine models are surely better: the upper end of theirs below its lower end.
 
-    `lower` has the lower end for every count of wrong items, `uppers` the sorted upper ends of
-    the genuine models in the same unit; rows are the leading axes of a batch. `per_item`: ticks
-    of one wrong item.
+    Source: rule 17. `lower` has the lower end for every count of wrong items, `uppers` the sorted
+    upper ends of the genuine models in the same unit; rows are the leading axes of a batch.
+    `per_item`: ticks of one wrong item.
     """
 
     lower: Float64[Array, "*rows counts"]

@@ -16,8 +16,8 @@ from jaxbench.leaderboard.mechanisms.rounding import round_to_grid
 class Ladder(Mechanism):
     """Accept iff r_t < R_{t-1} - eta; then R_t = [r_t]_grid, else R_t = R_{t-1}; release R_t.
 
-    Every number has a Ladder of its own. R_0 is infinite for a team, so that its first submission
-    is accepted, and the best genuine loss on the grid for a board.
+    Source: rule 6. Every number has a Ladder of its own. R_0 is infinite for a team, so that its
+    first submission is accepted, and the best genuine loss on the grid for a board.
 
     - `least`: eta in ticks; 0 gives the running minimum.
     - `grid`: what an accepted loss is rounded to: eta (`round=true`), 0 (`round=false`: released
@@ -71,6 +71,8 @@ class GateLadder(Mechanism):
     If the overall of a submission beats R by more than eta, its profile is released, every
     coordinate on the grid, and R is the overall of that rounded profile. Else the old profile is
     repeated.
+
+    Source: rule 6 (`on=gate`: common ground).
 
     - `weights`: whole numbers; the overall is their sum with the losses, in ticks of its own.
     - `least`: eta in ticks of the overall (last axis 1).

@@ -4,12 +4,13 @@ They act on one number, the overall loss in ticks, and release whole numbers of 
 are better. Source: spec of the mechanisms, rules 12 and 13.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float64, Int32
+from jaxtyping import Array, Float64, Int32, Shaped
 
 from jaxbench.leaderboard.mechanisms.base import Feedback, Mechanism, Submission, spread
 
@@ -20,22 +21,33 @@ def count_below(
     """How many entries of a row's pool lie below each of its losses, by binary search.
 
     **Arguments:** `pool`: sorted, rising; `losses`: the axes of the pool's rows come first, any
-    others behind them (candidates, numbers).
+    others behind them (candidates, numbers). An axis of rows of length 1 serves all.
 
     **Returns:** a whole number for every loss, in the shape of `losses`.
     """
-    rows = pool.ndim - 1
-    if rows == 1 and len(pool) == 1:
-        pool = jnp.broadcast_to(pool, (len(losses), pool.shape[-1]))
-    if pool.shape[:-1] != losses.shape[:rows]:
-        raise ValueError(f"losses {losses.shape} do not start with the rows of {pool.shape}")
 
     def one(pool, losses):
         return jnp.searchsorted(pool, losses, side="left", method="scan_unrolled")
 
-    for _ in range(rows):
-        one = jax.vmap(one)
-    return one(pool, losses).astype(jnp.float64)
+    return by_row(one, pool, losses).astype(jnp.float64)
+
+
+def by_row(
+    rule: Callable[[Array, Array], Array],
+    table: Float64[Array, "*rows entries"],
+    losses: Float64[Array, "..."],
+) -> Shaped[Array, "..."]:
+    """A rule of every row of a table and the losses of that row; rows are as in `count_below`."""
+    rows = table.shape[:-1]
+    fits = len(rows) <= losses.ndim and all(
+        n in (1, m) for n, m in zip(rows, losses.shape, strict=False)
+    )
+    if not fits:
+        raise ValueError(f"losses {losses.shape} do not start with the rows of {table.shape}")
+    for n in reversed(rows):
+        rule = jax.vmap(rule, in_axes=(None if n == 1 else 0, 0))
+    # An axis that serves all is not walked along, so that nothing is repeated.
+    return rule(table.reshape(*(n for n in rows if n != 1), table.shape[-1]), losses)
 
 
 def everything(
@@ -49,8 +61,9 @@ def everything(
 class Rank(Mechanism):
     """Rank among the genuine models: 1 + the number of genuine losses below r.
 
-    Ties with a genuine model share its rank; earlier submissions do not count (`pool=genuine`).
-    `pool` has the sorted losses of the genuine models; its rows are the leading axes of a batch.
+    Source: rule 12. Ties with a genuine model share its rank; earlier submissions do not count
+    (`pool=genuine`). `pool` has the sorted losses of the genuine models; its rows are the leading
+    axes of a batch.
     """
 
     pool: Float64[Array, "*rows models"]
@@ -70,8 +83,8 @@ class Rank(Mechanism):
 class Bucket(Mechanism):
     """Percentile bucket of B among G genuine models: floor(B c / (G + 1)), 0 the best.
 
-    c is the number of genuine losses below r. `pool` is as for `Rank`; an infinite loss in it is
-    padding and no model.
+    Source: rule 13. c is the number of genuine losses below r. `pool` is as for `Rank`; an infinite
+    loss in it is padding and no model.
     """
 
     pool: Float64[Array, "*rows models"]
@@ -101,8 +114,8 @@ class Earlier(eqx.Module):
 class RankAll(Mechanism):
     """Rank among genuine models and earlier submissions: 1 + the number of losses below r.
 
-    `capacity` bounds how many submissions are kept: at least as many as are made, as one that
-    comes later would take the place of the last.
+    Source: rule 12. `capacity` bounds how many submissions are kept: at least as many as are made,
+    as one that comes later would take the place of the last.
     """
 
     pool: Float64[Array, "*rows models"]
@@ -113,6 +126,10 @@ class RankAll(Mechanism):
         batch = first.threshold.shape[:-1]
         empty = jnp.full((*batch, self.capacity), jnp.inf, dtype=jnp.float64)
         return Earlier(empty, jnp.zeros((), dtype=jnp.int32))
+
+    def start_board(self, genuine: Float64[Array, "*batch models numbers"], first: Any) -> Earlier:
+        """The same: the pool has the genuine rows, as everything before releases them."""
+        return self.start(first)
 
     def step(self, state: Earlier, submission: Submission, noise: Any) -> tuple[Earlier, Feedback]:
         """The rank of one submission, which counts from then on."""

@@ -23,6 +23,7 @@ from jaxbench.leaderboard.mechanisms.rounding import Rounding
 from jaxbench.leaderboard.mechanisms.shaky_ladder import ShakyLadder
 from jaxbench.leaderboard.mechanisms.thresholdout import Thresholdout
 from jaxbench.leaderboard.mechanisms.ticks import Ticks, decimals
+from jaxbench.leaderboard.mechanisms.visibility import Visibility
 from jaxbench.options.mechanism import Chosen
 from jaxbench.options.mechanism_names import plugin_of, spec_of
 
@@ -158,6 +159,10 @@ def _bootstrap(chosen: Chosen, setting: Setting) -> Mechanism:
     return Bootstrap(per_item, ticks.items.astype(np.float64), row, per_score, quantiles)
 
 
+def _visibility(chosen: Chosen, setting: Setting) -> Mechanism:
+    return Visibility(submitter=chosen["to"] == "submitter")
+
+
 def _whole_items(name: str, ticks: Ticks, items: np.ndarray) -> np.ndarray:
     """Ticks per item, where the numbers are plain means of items."""
     if not ticks.plain or (ticks.per_score % items).any():
@@ -169,7 +174,7 @@ def _whole_items(name: str, ticks: Ticks, items: np.ndarray) -> np.ndarray:
 
 
 # Rules about who submits when and who sees what, which are no step along losses.
-SCHEDULES = frozenset({"delay", "public_private", "cap", "visibility", "refresh"})
+SCHEDULES = frozenset({"delay", "public_private", "cap", "refresh"})
 BUILDERS: dict[str, Builder] = {
     "rounding": _rounding,
     "gaussian": _gaussian,
@@ -180,4 +185,5 @@ BUILDERS: dict[str, Builder] = {
     "shaky_ladder": _shaky_ladder,
     "frontier_ladder": _frontier_ladder,
     "thresholdout": _thresholdout,
+    "visibility": _visibility,
 }

@@ -64,7 +64,7 @@ class _Resampled(Mechanism):
 class Subsample(_Resampled):
     """Every submission is scored on m reused items of n, drawn without replacement.
 
-    With r wrong items of n the count of wrong ones among the m is hypergeometric.
+    With r wrong items of n the count of wrong ones among the m is hypergeometric. Source: rule 4.
 
     - `per_scored`: ticks per scored item; `scored`: their number m.
     - `cdf`: of the count from `low` on, a row per r.
@@ -100,7 +100,7 @@ class Bootstrap(_Resampled):
     """Every submission is scored with fresh random weights: sum w_i l_i, w ~ Dirichlet(1, ..., 1).
 
     With r wrong items of n it is Beta(r, n - r); 0 for r = 0 and 1 for r = n. After Neto and
-    others 2016 (arXiv 1607.00091), without their gate.
+    others 2016 (arXiv 1607.00091), without their gate. Source: rule 5.
 
     - `per_score`: ticks per score of 1.
     - `quantiles`: at fixed normal scores, with slope and curvature there, a row per r.

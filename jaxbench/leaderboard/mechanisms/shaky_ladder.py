@@ -38,8 +38,8 @@ class Shaken(NamedTuple):
 class ShakyLadder(Mechanism):
     """Accept iff c < C and r_t + X_t < R - eta + g; then R = r_t + Z_t, g = G_t, c += 1.
 
-    R is released, so that releases may rise; after C acceptances it is repeated for ever. g starts
-    as G_0; G ~ Lap(2b), X ~ Lap(4b), Z ~ Lap(b).
+    Source: rule 8. R is released, so that releases may rise; after C acceptances it is repeated for
+    ever. g starts as G_0; G ~ Lap(2b), X ~ Lap(4b), Z ~ Lap(b).
 
     - `least`: eta in ticks; `scale`: b in ticks; with b = 0 it is the Ladder without rounding
       while c < C.

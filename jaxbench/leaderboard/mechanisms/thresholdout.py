@@ -38,8 +38,8 @@ class Held(NamedTuple):
 class Thresholdout(Mechanism):
     """Release a_t unless |h_t - a_t| > That + X_t; then release h_t + Z_t, That = T + G_t, B -= 1.
 
-    a_t is the loss on the public part and h_t that on the rest. That starts as T + G_0. Where
-    B < 1 nothing is released any more.
+    Source: rule 10. a_t is the loss on the public part and h_t that on the rest. That starts as T +
+    G_0. Where B < 1 nothing is released any more.
 
     - `threshold`: T, `scale`: s, both in ticks; `answers`: B, infinite for no limit.
     - `rule`: `laplace`: G ~ Lap(2s), X ~ Lap(4s), Z ~ Lap(s); `science`: normal with standard

@@ -45,8 +45,8 @@ def submit(board: Float64[Array, "*batch entries"], losses: Float64[Array, "*bat
 class TopK(Mechanism):
     """A submission is seen, with its loss and rank, if it enters the best K; else nothing is.
 
-    The board holds the genuine rows and every submission that was shown. `pool` is the board
-    before the first submission (see `smallest`); its last axis is K.
+    Source: rule 11. The board holds the genuine rows and every submission that was shown. `pool` is
+    the board before the first submission (see `smallest`); its last axis is K.
     """
 
     pool: Float64[Array, "*batch entries"]
@@ -65,6 +65,12 @@ class TopK(Mechanism):
         """The board of the genuine rows."""
         batch = first.threshold.shape[:-1]
         return jnp.broadcast_to(self.pool, (*batch, self.pool.shape[-1]))
+
+    def start_board(
+        self, genuine: Float64[Array, "*batch models numbers"], first: Any
+    ) -> Float64[Array, "*batch entries"]:
+        """The same: the pool has the genuine rows, as everything before releases them."""
+        return self.start(first)
 
     def step(
         self, state: Float64[Array, "*batch entries"], submission: Submission, noise: Any

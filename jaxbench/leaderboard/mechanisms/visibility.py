@@ -7,6 +7,7 @@ from typing import Any
 
 import equinox as eqx
 import jax.numpy as jnp
+from jaxtyping import Array, Float64
 
 from jaxbench.leaderboard.mechanisms.base import Feedback, Mechanism, Submission
 
@@ -14,10 +15,10 @@ from jaxbench.leaderboard.mechanisms.base import Feedback, Mechanism, Submission
 class Visibility(Mechanism):
     """The team's best so far for everybody; the submission's own number for its submitter.
 
-    With `submitter` a submitter sees every loss of its own: full release. Without, the submitter
-    sees what the board shows, R_t = min(R_{t-1}, r_t) from R_0 = infinity: the Ladder (Blum and
-    Hardt 2015) with step 0 and no rounding, every number on its own. The board is the same in
-    both.
+    Source: rule 18. With `submitter` a submitter sees every loss of its own: full release. Without,
+    the submitter sees what the board shows, R_t = min(R_{t-1}, r_t) from R_0 = infinity: the Ladder
+    (Blum and Hardt 2015) with step 0 and no rounding, every number on its own. The board is the
+    same in both.
     """
 
     submitter: bool = eqx.field(static=True)
@@ -41,11 +42,15 @@ class Visibility(Mechanism):
         """No best so far."""
         return () if self.submitter else jnp.full_like(first.threshold, jnp.inf)
 
+    def start_board(self, genuine: Float64[Array, "*batch models numbers"], first: Any) -> Any:
+        """The same: genuine rows are other teams."""
+        return self.start(first)
+
     def step(self, state: Any, submission: Submission, noise: Any) -> tuple[Any, Feedback]:
         """What the submitter of one submission learns."""
         losses = submission.losses
-        seen = jnp.ones(losses.shape, dtype=bool)
         if self.submitter:
+            seen = jnp.ones(losses.shape, dtype=bool)
             return state, Feedback(losses, seen, seen)
         best = jnp.minimum(state, losses)
-        return best, Feedback(best, seen, losses < state)
+        return best, Feedback(best, jnp.isfinite(best), losses < state)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given as examples
 from hypothesis import strategies as st
+
 from oracle import mechanisms as oracle
 from releasing import chain_of, given, one_number, play
 

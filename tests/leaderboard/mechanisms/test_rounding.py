@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given as examples
 from hypothesis import strategies as st
-from oracle import mechanisms as oracle
-from releasing import chain_of, given, one_number, play
 
 from jaxbench.leaderboard.mechanisms.rounding import floor_to_grid, round_to_grid
+from oracle import mechanisms as oracle
+from releasing import chain_of, given, one_number, play
 
 SEQUENCE = (50, 45, 55, 41, 40, 35, 34, 25, 26, 15)
 rounding, flooring = jax.jit(round_to_grid), jax.jit(floor_to_grid)
