@@ -217,13 +217,14 @@ class Rounds(Submitter):
     Round 0 submits candidates of the bank. The last submission of a round is the router of the
     votes so far, and becomes the centre; later candidates x differ from the centre on every prompt
     with chance s (`share`, in parts of 2^32). Votes add up over all rounds: (b - r) (x - E x), with
-    r the released loss, E x = (1 - 2s) centre (0 in round 0), and b the endpoints' mean in round 0,
-    then the last visible loss of a centre.
+    r the released loss, E x = (1 - 2s) centre (0 in round 0), and b what r is in the mean: the
+    endpoints' mean in round 0, then (1 - 2s) of the last visible loss of a centre and 2s of that.
 
     This measures every slot without bias whatever b is: b and the centre are fixed before x is
     drawn, so that E[b (x - E x)] = 0, and of -r, a sum over slots that are drawn apart, only the
     slot's own part is correlated with x - E x. The nearer b is to the mean of r the less it
-    varies. (Numbers that a mechanism withholds depend on r, and bias this vote as any other.)
+    varies: with the centre's own loss for b, n = 1000, k = 2000, rounds of 64 and s = 1/8 leave
+    33 % of the items wrong in place of 8 %. (Numbers that a mechanism withholds depend on r, and bias this vote as any other.)
 
     A weight is added to votes in float64, one submission after the other.
     """
@@ -248,12 +249,11 @@ class Rounds(Submitter):
         """A candidate, a router near the centre, or the new centre."""
         assert candidate is not None
         votes, _ = memory
-        chance = jnp.floor(self.share * 2.0**32)
         word, _ = words(self.keys[:, None], self.prompts, number.astype(jnp.uint32)[None, None])
-        near = jnp.where(word.astype(jnp.float64) < chance, -own, own)
+        near = jnp.where(word.astype(jnp.float64) < self._parts(), -own, own)
         ends, early = self._ends(number), number <= self.length
         answers = jnp.where(ends, stage.route(votes), jnp.where(early, candidate, near))
-        inside = own.astype(jnp.float64) * (1.0 - 2.0 * chance * 2.0**-32)
+        inside = own.astype(jnp.float64) * self._kept()
         mean = jnp.where(ends, answers.astype(jnp.float64), jnp.where(early, 0.0, inside))
         return jnp.where(ends, answers, own), Move(answers, mean, number[None])
 
@@ -264,11 +264,20 @@ class Rounds(Submitter):
         assert move.mean is not None
         votes = votes + weights * (move.answers.astype(jnp.float64) - move.mean)
         new = self._ends(move.number)[:, None] & told.visible
-        return votes, jnp.where(new, 2.0 * told.released, base)
+        kept = self._kept()
+        around = kept * (2.0 * told.released) + (1.0 - kept) * stage.reference
+        return votes, jnp.where(new, around, base)
 
     def final(self, stage: Stage, own: Any, memory: Any) -> Int32[Array, "rows slots"]:
         """The router of all votes."""
         return stage.route(memory[0])
+
+    def _parts(self) -> Float64[Array, ""]:
+        return jnp.floor(self.share * 2.0**32)
+
+    def _kept(self) -> Float64[Array, ""]:
+        """1 - 2s, s in whole parts of 2^32."""
+        return 1.0 - 2.0 * self._parts() * 2.0**-32
 
     def _ends(self, number: Int32[Array, "..."]) -> Bool[Array, "..."]:
         return jnp.remainder(number, self.length) == 0
