@@ -20,7 +20,6 @@ from jaxbench.leaderboard.mechanisms.chain import MechanismChain
 from oracle import submitters as oracle
 
 SIZES = (8, 7)
-SPANS = ((0, 8), (8, 15))
 SIDES = {
     "plain": ("reused", "heldout"),
     "private": ("reused", "heldout", "private"),
@@ -85,14 +84,17 @@ class Game:
             every.append(items)
         return every
 
+    @property
+    def places(self):
+        """The slot of every item."""
+        spans = zip(self.spans, SIZES, strict=True)
+        return [slot for (start, _), size in spans for slot in range(start, start + size)]
+
     def slots(self, of, dtype, padding=0):
         """A value per item as values per row and slot."""
         found = np.full((self.rows, self.spans[-1][1]), padding, dtype=dtype)
         for r, items in enumerate(self.items):
-            places = [
-                j for (a, _), n in zip(self.spans, SIZES, strict=True) for j in range(a, a + n)
-            ]
-            found[r, places] = [of(item) for item in items]
+            found[r, self.places] = [of(item) for item in items]
         return jnp.asarray(found)
 
     def on(self, side, item):
@@ -191,9 +193,7 @@ class Game:
 
         def of(side):
             found = np.broadcast_to(self.release(side).chain.denominators, shape)
-            return jnp.asarray(found.astype(float)), jnp.asarray(
-                (self.ticks // found).astype(float)
-            )
+            return tuple(jnp.asarray(x.astype(float)) for x in (found, self.ticks // found))
 
         public = of("public") if self.mode == "parts" else (None, None)
         shares = jnp.full(shape, 1 / (len(self.numbers) * self.ticks), dtype=jnp.float64)

@@ -58,7 +58,7 @@ def reported(desks: Desk) -> Team:
     """
     team = desks.line.team
     if desks.finals is not None:
-        team = _by_private(team, desks.finals)
+        team = jax.vmap(_by_private)(team, desks.finals)
     best = jnp.argmin(team.standing, axis=0)[None]
     row = jax.tree.map(lambda x: jnp.take_along_axis(x, best, axis=0)[0], team)
     return eqx.tree_at(
@@ -68,18 +68,18 @@ def reported(desks: Desk) -> Team:
     )
 
 
-def _by_private(team: Team, finals: Float64[Array, "accounts 4 entries rows"]) -> Team:
-    """Teams by the best of their final entries on the private part."""
-    there = jnp.isfinite(finals[:, _RELEASED])
-    losses = jnp.where(there, 1.0 - finals[:, _PRIVATE], jnp.inf)
-    best = jnp.argmin(losses, axis=1)[:, None]
+def _by_private(team: Team, finals: Float64[Array, "4 entries rows"]) -> Team:
+    """An account's row by the best of its final entries on the private part."""
+    there = jnp.isfinite(finals[_RELEASED])
+    losses = jnp.where(there, 1.0 - finals[_PRIVATE], jnp.inf)
+    best = jnp.argmin(losses, axis=0)[None]
 
     def at(x):
-        return jnp.take_along_axis(x, best, axis=1)[:, 0]
+        return jnp.take_along_axis(x, best, axis=0)[0]
 
     shown = at(there)
     private, reused, heldout = (
-        jnp.where(shown, at(finals[:, n]), 0.0) for n in (_PRIVATE, _REUSED, _HELDOUT)
+        jnp.where(shown, at(finals[n]), 0.0) for n in (_PRIVATE, _REUSED, _HELDOUT)
     )
     rest = team.answers, team.best, team.shown, team.error
     return Team(at(losses), reused, heldout, *rest, private)

@@ -224,7 +224,8 @@ class Rounds(Submitter):
     drawn, so that E[b (x - E x)] = 0, and of -r, a sum over slots that are drawn apart, only the
     slot's own part is correlated with x - E x. The nearer b is to the mean of r the less it
     varies: with the centre's own loss for b, n = 1000, k = 2000, rounds of 64 and s = 1/8 leave
-    33 % of the items wrong in place of 8 %. (Numbers that a mechanism withholds depend on r, and bias this vote as any other.)
+    33 % of the items wrong in place of 8 %. (Numbers that a mechanism withholds depend on r, and
+    bias this vote as any other.)
 
     A weight is added to votes in float64, one submission after the other.
     """

@@ -45,9 +45,9 @@ def build(
         if parts and parts[0].compares_items and not part.stateless:
             # It compares with the submission that it accepted last itself.
             raise BadRequest(
-                f"mechanism={one.name}: it remembers submissions, and so does "
-                f"{chosen[0].name} before it, which compares items with its own last one; expected "
-                "only rounding or noise behind that"
+                f"mechanism={one.name}: it remembers submissions, and so does the one before it, "
+                "which compares items with its own last one; expected only rounding or noise "
+                "behind that"
             )
         parts.append(part)
     return MechanismChain(tuple(parts))
