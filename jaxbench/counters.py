@@ -30,6 +30,9 @@ class Stream(IntEnum):
     REDUCED_RECORD = 8
     # Noise of releases, and whatever else a mechanism draws.
     MECHANISM = 9
+    # What a submitter draws as it goes, and answers that ordinary development changes.
+    SUBMITTER = 10
+    DEVELOPMENT = 11
 
 
 def words(

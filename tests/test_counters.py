@@ -84,6 +84,7 @@ def test_streams_have_their_numbers():
     assert {stream.name: int(stream) for stream in Stream} == {
         "SPLIT": 0, "ROUTER": 1, "TIE": 2, "WORLD": 3, "SUBSET": 4,
         "REDUCED_SIGN": 5, "REDUCED_TIE": 6, "REDUCED_NORMAL": 7, "REDUCED_RECORD": 8,
+        "MECHANISM": 9, "SUBMITTER": 10, "DEVELOPMENT": 11,
     }  # fmt: skip
 
 

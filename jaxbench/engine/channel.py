@@ -2,7 +2,7 @@
 
 A channel is one condition's mechanism with what it acts on. It turns counts into true losses in
 ticks, draws the noise of every submission from counters, and keeps what the board shows of the
-submitter's team. Kernels hand it submissions in order, some at a time.
+submitter's team. Kernels hand it submissions in order, some at a time or one by one.
 """
 
 from collections.abc import Sequence
@@ -11,11 +11,18 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jax import lax
-from jaxtyping import Array, Bool, Float64, Int32, UInt32
+from jaxtyping import Array, Float64, Int32, UInt32
 
 from jaxbench.counters import words
 from jaxbench.leaderboard.mechanisms import Feedback, Mechanism, Submission
+
+# Numbers of the rows in front of the table of draws of further accounts: behind all submissions,
+# before the genuine rows.
+ACCOUNTS = 2**30
+# Released overall losses are sums of floats: equal ones differ by less, others by more.
+CLOSE = 1e-13
+# Counters of the keys that draws by content are made with, which no submission has.
+BY_CONTENT = 2**32 - 1
 
 
 class Channel(eqx.Module):
@@ -26,6 +33,8 @@ class Channel(eqx.Module):
     - `shares`: what one tick of a number is in the released overall loss.
     - `reference`: released losses of both endpoints together, in ticks.
     - `genuine`: true losses of the genuine models, where the board starts from them.
+    - `public_denominators`, `public_factor`: the same for the public part, where a mechanism
+      compares two parts.
     """
 
     mechanism: Mechanism
@@ -36,6 +45,8 @@ class Channel(eqx.Module):
     reference: Float64[Array, "rows numbers"]
     genuine: Float64[Array, "rows models numbers"] | None = None
     prompts: UInt32[Array, "rows slots"] | None = None
+    public_denominators: Float64[Array, "rows numbers"] | None = None
+    public_factor: Float64[Array, "rows numbers"] | None = None
 
 
 class Team(eqx.Module):
@@ -46,6 +57,8 @@ class Team(eqx.Module):
     - `answers`: submissions about which a number of their own was released.
     - `best`, `shown`: smallest true and smallest released overall loss so far; `error`: largest
       difference of the two so far.
+    - `private`: score of the submission behind it on the private part, where there is one; then
+      `standing` is its loss there.
     """
 
     standing: Float64[Array, " rows"]
@@ -55,14 +68,23 @@ class Team(eqx.Module):
     best: Float64[Array, " rows"]
     shown: Float64[Array, " rows"]
     error: Float64[Array, " rows"]
+    private: Float64[Array, " rows"] | None = None
 
 
 class Entry(NamedTuple):
-    """Some submissions as they reach a channel: true losses in ticks, and both true scores."""
+    """Some submissions as they reach a channel: true losses in ticks, and both true scores.
+
+    `public`, `totals` and `squares` are those of a `Submission`; `content` are two words that tell
+    submissions apart by what they are, for draws that are keyed so (else by when they come).
+    """
 
     losses: Float64[Array, "*batch numbers"]
     reused: Float64[Array, "*batch"]
     heldout: Float64[Array, "*batch"]
+    public: Float64[Array, "*batch numbers"] | None = None
+    totals: Float64[Array, "*batch units"] | None = None
+    squares: Float64[Array, "*batch units"] | None = None
+    content: UInt32[Array, "*batch 2"] | None = None
 
 
 class Line(eqx.Module):
@@ -72,11 +94,12 @@ class Line(eqx.Module):
     team: Team
 
 
-def start(channel: Channel) -> Line:
-    """Before the first submission."""
+def start(channel: Channel, account: int = 0) -> Line:
+    """Before the first submission of an account."""
     rows, _ = channel.reference.shape
     # The row in front of the table of draws has number 0; submissions count from 1.
-    first = draws(channel, jnp.zeros((1, 1), dtype=jnp.uint32))
+    number = ACCOUNTS + account if account else 0
+    first = draws(channel, jnp.full((1, 1), number, dtype=jnp.uint32))
     first = jax.tree.map(lambda x: x[:, 0], first)
     if channel.genuine is None:
         state = channel.mechanism.start(first)
@@ -96,56 +119,31 @@ def losses(
     return (channel.denominators[:, None] - stacked) * channel.factor[:, None]
 
 
-def advance(
-    channels: Sequence[Channel],
-    lines: Sequence[Line],
-    entries: Sequence[Entry],
-    numbers: Int32[Array, " submissions"],
-    counted: Bool[Array, " submissions"],
-) -> tuple[tuple[Line, ...], tuple[Feedback, ...]]:
-    """Pass submissions through channels, in order.
+def public_losses(
+    channel: Channel, numerators: Sequence[Float64[Array, "rows submissions"]]
+) -> Float64[Array, "rows submissions numbers"]:
+    """The same on the public part.
 
-    **Arguments:** `entries`: per channel, `(rows, submissions)` in front; `numbers`: of the
-    submissions, from 1; `counted`: those that there are; the others change nothing.
-
-    **Returns:** the lines behind the last, and per channel the feedback on every submission.
+    **Errors:** `ValueError` where the channel does not say what these are out of.
     """
-    drawn, at_once = [], []
-    for channel, line, entry in zip(channels, lines, entries, strict=True):
-        noise = draws(channel, numbers.astype(jnp.uint32)[None, :])
-        feedback = None
-        if channel.mechanism.stateless:
-            # No memory: all of them in one go, and only the board goes in order.
-            _, feedback = channel.mechanism.step(line.state, Submission(entry.losses), noise)
-            noise = None
-        drawn.append(noise)
-        at_once.append(feedback)
+    if channel.public_denominators is None or channel.public_factor is None:
+        raise ValueError("the channel lacks the denominators of the public part")
+    stacked = jnp.stack(numerators, axis=2)
+    return (channel.public_denominators[:, None] - stacked) * channel.public_factor[:, None]
 
-    def one(lines, row):
-        entries, drawn, at_once, counted = row
-        after, found = [], []
-        for channel, line, entry, noise, feedback in zip(
-            channels, lines, entries, drawn, at_once, strict=True
-        ):
-            state = line.state
-            told = feedback
-            if told is None:
-                state, told = channel.mechanism.step(state, Submission(entry.losses), noise)
-            team = _shown(channel, line.team, entry, told)
-            new = Line(state, team)
-            after.append(jax.tree.map(lambda a, b: jnp.where(counted, a, b), new, line))
-            found.append(told if feedback is None else None)
-        return tuple(after), tuple(found)
 
-    in_order = jax.tree.map(
-        lambda x: jnp.moveaxis(x, 1, 0), (tuple(entries), tuple(drawn), tuple(at_once))
-    )
-    after, found = lax.scan(one, tuple(lines), (*in_order, counted))
-    told = tuple(
-        jax.tree.map(lambda x: jnp.moveaxis(x, 0, 1), own) if feedback is None else feedback
-        for own, feedback in zip(found, at_once, strict=True)
-    )
-    return after, told
+def submit(
+    channel: Channel, line: Line, entry: Entry, number: Int32[Array, ""]
+) -> tuple[Line, Feedback]:
+    """Pass one submission `(rows,)` through a channel; `number` counts from 1."""
+    alone = jax.tree.map(lambda x: x[:, None], entry)
+    noise = draws(channel, number.astype(jnp.uint32)[None, None], alone.content)
+    noise = jax.tree.map(lambda x: x[:, 0], noise)
+    if channel.mechanism.compares_items and entry.totals is None:
+        raise ValueError("the mechanism compares items, and the submission comes without sums")
+    submission = Submission(entry.losses, entry.public, entry.totals, entry.squares)
+    state, told = channel.mechanism.step(line.state, submission, noise)
+    return Line(state, _shown(channel, line.team, entry, told)), told
 
 
 def overall(channel: Channel, released: Float64[Array, "*batch numbers"]) -> Array:
@@ -170,7 +168,7 @@ def _shown(channel: Channel, team: Team, entry: Entry, told: Feedback) -> Team:
         standing = jnp.where(whole, place, jnp.inf)
         takes = jnp.ones_like(whole)
     else:
-        takes = own & whole & ((place < team.standing) | (kind == "last"))
+        takes = own & whole & ((place < team.standing - CLOSE) | (kind == "last"))
         standing = jnp.where(takes, place, team.standing)
     best = jnp.minimum(team.best, overall(channel, entry.losses))
     shown = jnp.minimum(team.shown, jnp.where(whole, released, jnp.inf))
@@ -186,11 +184,20 @@ def _shown(channel: Channel, team: Team, entry: Entry, told: Feedback) -> Team:
     )
 
 
-def draws(channel: Channel, numbers: UInt32[Array, "#rows submissions"]) -> Any:
-    """Noise of submissions `(rows, submissions)`, keyed by their numbers."""
-    return channel.mechanism.noise(
-        uniforms(channel.keys, numbers, channel.reference.shape[1], channel.mechanism.slots)
-    )
+def draws(
+    channel: Channel,
+    numbers: UInt32[Array, "#rows submissions"],
+    content: UInt32[Array, "rows submissions 2"] | None = None,
+) -> Any:
+    """Noise of submissions `(rows, submissions)`, keyed by their numbers, or by what they are."""
+    mechanism = channel.mechanism
+    width, slots = channel.reference.shape[1], mechanism.slots
+    drawn = uniforms(channel.keys, numbers, width, slots)
+    if content is not None and mechanism.persistent_slots:
+        again = content_uniforms(channel.keys, content, width, slots)
+        lasting = jnp.array([slot in mechanism.persistent_slots for slot in slots], dtype=bool)
+        drawn = jnp.where(lasting[None, None, None], again, drawn)
+    return mechanism.noise(drawn)
 
 
 def uniforms(
@@ -203,10 +210,42 @@ def uniforms(
 
     Of 52 bits, and never an end: 2^-53 lies between the draws and the ends.
     """
+    return _uniforms(keys[:, None], submissions, numbers, slots)
+
+
+def content_uniforms(
+    keys: UInt32[Array, "rows 2"],
+    content: UInt32[Array, "rows submissions 2"],
+    numbers: int,
+    slots: tuple[int, ...],
+) -> Float64[Array, "rows submissions numbers slots"]:
+    """The same, keyed by the content of a submission in place of its number."""
+    above = _content_keys(keys, 1)
+    own = jnp.stack(words(above[:, None], content[..., 0], content[..., 1]), axis=-1)
+    return _uniforms(own, jnp.zeros((1, 1), dtype=jnp.uint32), numbers, slots)
+
+
+def prompt_words(
+    keys: UInt32[Array, "rows 2"], prompts: UInt32[Array, "rows slots"]
+) -> UInt32[Array, "rows slots 2"]:
+    """Two words for every prompt, of whose sums the content of a submission is made."""
+    drawn = words(_content_keys(keys, 0)[:, None], prompts, jnp.zeros((1, 1), dtype=jnp.uint32))
+    return jnp.stack(drawn, axis=-1)
+
+
+def _content_keys(keys: UInt32[Array, "rows 2"], which: int) -> UInt32[Array, "rows 2"]:
+    last = jnp.full((1,), BY_CONTENT, dtype=jnp.uint32)
+    return jnp.stack(words(keys, last, last - jnp.uint32(which)), axis=-1)
+
+
+def _uniforms(
+    keys: UInt32[Array, "rows #submissions 2"],
+    submissions: UInt32[Array, "#rows #submissions"],
+    numbers: int,
+    slots: tuple[int, ...],
+) -> Float64[Array, "rows _ numbers slots"]:
     slot = jnp.array(slots, dtype=jnp.uint32).reshape(-1)
     place = jnp.arange(numbers, dtype=jnp.uint32)[:, None] * 64 + slot[None, :]
-    high, low = words(
-        keys[:, None, None, None, :], submissions[:, :, None, None], place[None, None]
-    )
+    high, low = words(keys[:, :, None, None], submissions[:, :, None, None], place[None, None])
     whole = (high >> 6).astype(jnp.float64) * 2.0**26 + (low >> 6).astype(jnp.float64)
     return (whole + 0.5) * 2.0**-52 - 0.5

@@ -25,6 +25,7 @@ from jaxbench.leaderboard.mechanisms import Mechanism, Submission
 from jaxbench.leaderboard.mechanisms.boards import ranked_part
 from jaxbench.leaderboard.mechanisms.build import Ticks, build, refined
 from jaxbench.leaderboard.mechanisms.chain import MechanismChain
+from jaxbench.leaderboard.mechanisms.ticks import Strata
 
 # Numbers of draws for genuine rows: behind those of all submissions.
 GENUINE, GENUINE_START = 2**31, 2**31 + 2**30
@@ -112,6 +113,7 @@ def channelled(
         items=items,
         weights=_weights(benchmark, units, condition, release, items, rule),
         plain=_plain(benchmark, condition, release, rule),
+        strata=_strata(benchmark, units, condition, counted, rule),
     )
     built = build(chain, ticks, on=condition.on, clip=condition.clip, capacity=capacity)
     factor = (per_score // denominators).astype(np.float64)
@@ -257,6 +259,29 @@ def _plain(
         or (kind == "category" and leaderboard.needs_categories(benchmark, condition.acting))
     )
     return benchmark.denominator == 1 and condition.precision is None and by_items
+
+
+def _strata(
+    benchmark: Benchmark,
+    units: Units,
+    condition: Condition,
+    counted: Int[np.ndarray, "#trials units"],
+    rule: str,
+) -> Strata | None:
+    """The items that count alike in the overall, where it is a mean over items or over tasks."""
+    if rule in ("chance_normalised", "mean_win_rate"):
+        return None
+    parts, weights = [tuple(range(units.count))], (Fraction(1),)
+    if rule != "item_mean":
+        parts, weights = units.tasks, scoring.task_weights(benchmark, rule)
+    counts = np.stack([counted[:, list(part)].sum(axis=1) for part in parts], axis=1)
+    return Strata(
+        items=counts // benchmark.denominator,
+        weights=tuple(weights),
+        counts=benchmark.denominator,
+        units=tuple(tuple(part) for part in parts),
+        mean=rule == "item_mean" and condition.precision is None,
+    )
 
 
 def _noise_margin(condition: Condition) -> float:

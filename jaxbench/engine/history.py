@@ -23,10 +23,17 @@ def extend_history(
     """The history after every candidate of a block, in order, `(candidates, *shape)`."""
 
     def step(history, scores):
-        best_reused = jnp.maximum(history.best_reused, scores[0])
-        best_heldout = jnp.maximum(history.best_heldout, scores[1])
-        gap = jnp.maximum(history.gap, jnp.abs(best_reused - best_heldout))
-        history = History(best_reused, best_heldout, gap)
+        history = extend_by_one(history, *scores)
         return history, history
 
     return lax.scan(step, history, (reused, heldout))[1]
+
+
+def extend_by_one(
+    history: History, reused: Float64[Array, "*shape"], heldout: Float64[Array, "*shape"]
+) -> History:
+    """The history after one more submission."""
+    best_reused = jnp.maximum(history.best_reused, reused)
+    best_heldout = jnp.maximum(history.best_heldout, heldout)
+    gap = jnp.maximum(history.gap, jnp.abs(best_reused - best_heldout))
+    return History(best_reused, best_heldout, gap)

@@ -28,11 +28,15 @@ class Submission(eqx.Module):
     """One submission as the evaluator knows it, in ticks.
 
     `losses` has a number per released number; `public` is the same on the public part, for a
-    mechanism that compares two parts (and then `losses` are those of the other part).
+    mechanism that compares two parts (and then `losses` are those of the other part). `totals` and
+    `squares` are sums over the items of every unit of the difference to the last accepted
+    submission in counts, and of its square, for a mechanism that compares items.
     """
 
     losses: Float64[Array, "*batch numbers"]
     public: Float64[Array, "*batch numbers"] | None = None
+    totals: Float64[Array, "*batch units"] | None = None
+    squares: Float64[Array, "*batch units"] | None = None
 
 
 class Noise(eqx.Module):
@@ -69,6 +73,7 @@ class Mechanism(eqx.Module):
       given a whole block of submissions as one batch.
     - `steady`: few submissions change what is remembered, so that it pays to look for the next one
       that does (`step` on a block, memory as it is) rather than to go one by one.
+    - `compares_items`: it needs `totals` and `squares` of a submission.
     - `team_row`: which submission the board shows a team by: its latest where that is visible
       (`own`), the last that was accepted (`last`), or the best of those (`best`).
     """
@@ -84,6 +89,11 @@ class Mechanism(eqx.Module):
         return False
 
     @property
+    def compares_items(self) -> bool:
+        """Whether it looks at single items of the last accepted submission."""
+        return False
+
+    @property
     def team_row(self) -> str:
         """Which submission a team is shown by."""
         return "own"
@@ -91,6 +101,11 @@ class Mechanism(eqx.Module):
     @property
     def slots(self) -> tuple[int, ...]:
         """The slots of the table that it draws from (a chain: 3 * part + slot)."""
+        return ()
+
+    @property
+    def persistent_slots(self) -> tuple[int, ...]:
+        """Those of `slots` that are keyed by what a submission is, not by when it comes."""
         return ()
 
     def noise(self, uniforms: Float64[Array, "*batch numbers slots"]) -> Any:

@@ -42,5 +42,13 @@ def build(
         places = spec_of(one.name).places
         if places and on not in places:
             raise BadRequest(f"mechanism={one.name}: on={on}; expected on={' or '.join(places)}")
-        parts.append(builder(one, Setting(ticks, on, clip, capacity, len(parts))))
+        part = builder(one, Setting(ticks, on, clip, capacity, len(parts)))
+        if parts and parts[0].compares_items and not part.stateless:
+            # It compares with the submission that it accepted last itself.
+            raise BadRequest(
+                f"mechanism={one.name}: it remembers submissions, and so does the one before it, "
+                "which compares items with its own last one; expected only rounding or noise "
+                "behind that"
+            )
+        parts.append(part)
     return MechanismChain(tuple(parts))

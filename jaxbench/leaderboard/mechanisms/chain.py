@@ -26,10 +26,10 @@ class MechanismChain(Mechanism):
     """Every part takes what the part before releases as its losses.
 
     A number is visible, or answered, where it is so behind every part. A part gets an infinite
-    loss for a number that the parts before do not show. Losses on the public part are for the
-    first part only. What comes out is in whole ticks, halves to even, and infinite where nothing
-    is visible. Without parts every loss is released as it is. Rows are placed as the last part
-    places them.
+    loss for a number that the parts before do not show. Losses on the public part and sums over
+    items are for the first part only. What comes out is in whole ticks, halves to even, and
+    infinite where nothing is visible. Without parts every loss is released as it is. Rows are
+    placed as the last part places them.
 
     Noise and state are tuples with an entry per part; slots are 3 * part + slot.
     """
@@ -47,6 +47,11 @@ class MechanismChain(Mechanism):
         return all(part.stateless or part.steady for part in self.parts)
 
     @property
+    def compares_items(self) -> bool:
+        """Whether the first part looks at items: the others see what it releases only."""
+        return any(part.compares_items for part in self.parts)
+
+    @property
     def team_row(self) -> str:
         """That of the parts which goes furthest from `own`: `best`, then `last`."""
         rows = [part.team_row for part in self.parts]
@@ -56,6 +61,13 @@ class MechanismChain(Mechanism):
     def slots(self) -> tuple[int, ...]:
         """The slots of every part, in their order."""
         return tuple(SLOTS * i + slot for i, part in enumerate(self.parts) for slot in part.slots)
+
+    @property
+    def persistent_slots(self) -> tuple[int, ...]:
+        """Those of every part, in their order."""
+        return tuple(
+            SLOTS * i + slot for i, part in enumerate(self.parts) for slot in part.persistent_slots
+        )
 
     def noise(self, uniforms: Float64[Array, "*batch numbers slots"]) -> Any:
         """The noise of every part, from uniform draws in the order of `slots`."""

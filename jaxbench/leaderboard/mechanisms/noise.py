@@ -76,6 +76,11 @@ class _Additive(Mechanism):
         """The release alone."""
         return (RELEASE,)
 
+    @property
+    def persistent_slots(self) -> tuple[int, ...]:
+        """The release, where the same submission gets the same noise."""
+        return self.slots if self.persistent else ()
+
     def _drawn(self, uniforms: Float64[Array, "*batch numbers"]) -> Float64[Array, "..."]:
         raise NotImplementedError
 

@@ -2,7 +2,8 @@
 
 Source: Blum and Hardt (2015); spec of the mechanisms, rule 7. Its test of an
 improvement needs the items, which no other Ladder does: `accepts` decides from sums over items that
-an engine has at hand, `parameter_free` runs the whole rule on item losses.
+an engine has at hand, `ParameterFree` is the rule as a mechanism that is given those sums, and
+`parameter_free` runs the whole rule on item losses.
 
 The rule accepts iff `mean(l) < R - s / sqrt(n)`, s the standard deviation (divisor n - 1) of the n
 differences d = l - L to the best losses L. Let item losses be whole counts over `den`, S1 and S2
@@ -16,9 +17,16 @@ For 0/1 losses S1 = -g, which leaves `g^2 > S2`: (b - a)^2 > a + b with b items 
 broken, a McNemar statistic above 1.
 """
 
+from typing import Any
+
+import equinox as eqx
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float64
+
+from jaxbench.leaderboard.mechanisms.base import Feedback, Mechanism, Submission, spread
+from jaxbench.leaderboard.mechanisms.rounding import round_to_grid
 
 
 def accepts(
@@ -72,6 +80,69 @@ def accepts_weighted(
     divisor = jnp.where(alone, 1.0, items if divisor_n else items - 1.0)
     variance = jnp.sum(weights * weights * spread / divisor, axis=-1)
     return jnp.isinf(gain) | ((gain > 0.0) & (gain * gain > variance * (1.0 + 1e-12)))
+
+
+class ParameterFree(Mechanism):
+    """Accept iff the loss is below R_{t-1} - s / sqrt(n); then R_t = [r_t]_grid, else repeat R.
+
+    It acts on one number, the overall, and is given the sums over items of every submission. The
+    first submission is accepted; without sums no other one is.
+
+    - `items`: items of every stratum (all items, or those of a task), `per_count`: what one count
+      of a stratum is in ticks of the overall.
+    - `grid`: what an accepted loss is rounded to, in ticks.
+    - `strata`: the units of every stratum.
+    - `plain`: the overall is the exact mean over all items, so that the rule is one of whole
+      numbers (one stratum).
+    """
+
+    items: Float64[Array | np.ndarray, "..."]
+    per_count: Float64[Array | np.ndarray, "..."]
+    grid: Float64[Array | np.ndarray, "..."]
+    strata: tuple[tuple[int, ...], ...] = eqx.field(static=True)
+    plain: bool = eqx.field(static=True)
+
+    @property
+    def compares_items(self) -> bool:
+        """The standard error of an improvement is one over items."""
+        return True
+
+    @property
+    def team_row(self) -> str:
+        """A team stands where its last accepted submission does."""
+        return "last"
+
+    def start(self, first: Any) -> Float64[Array, "*batch numbers"]:
+        """R_0 of a team."""
+        return jnp.full_like(first.threshold, jnp.inf)
+
+    def step(
+        self, state: Float64[Array, "*batch numbers"], submission: Submission, noise: Any
+    ) -> tuple[Float64[Array, "*batch numbers"], Feedback]:
+        """R_t, and whether it is this submission's."""
+        losses = submission.losses
+        accepted = jnp.isinf(state)
+        if submission.totals is not None and submission.squares is not None:
+            better = self._better(state - losses, submission.totals, submission.squares)
+            accepted = accepted | better
+        best = jnp.where(accepted, round_to_grid(losses, self.grid), state)
+        return best, Feedback(best, jnp.isfinite(best), accepted)
+
+    def _better(
+        self,
+        gain: Float64[Array, "*batch numbers"],
+        totals: Float64[Array, "*batch units"],
+        squares: Float64[Array, "*batch units"],
+    ) -> Bool[Array, "*batch 1"]:
+        sums, of_squares = (
+            jnp.stack([sum(x[..., unit] for unit in part) for part in self.strata], axis=-1)
+            for x in (totals, squares)
+        )
+        items, per_count = (spread(x, sums) for x in (self.items, self.per_count))
+        if self.plain:
+            # A gain is a whole number of counts; a quotient of floats may be off in its last bit.
+            return accepts(jnp.rint(gain / per_count), sums, of_squares, items)
+        return accepts_weighted(gain[..., 0], sums, of_squares, items, per_count)[..., None]
 
 
 def parameter_free(

@@ -17,6 +17,7 @@ from jaxbench.leaderboard.mechanisms.base import Mechanism
 from jaxbench.leaderboard.mechanisms.frontier_ladder import FrontierLadder
 from jaxbench.leaderboard.mechanisms.ladder import GateLadder, Ladder
 from jaxbench.leaderboard.mechanisms.noise import Gaussian, Laplace
+from jaxbench.leaderboard.mechanisms.parameter_free import ParameterFree
 from jaxbench.leaderboard.mechanisms.resampling import Bootstrap, Subsample
 from jaxbench.leaderboard.mechanisms.resampling_tables import counts_tables, weights_tables
 from jaxbench.leaderboard.mechanisms.rounding import Rounding
@@ -110,6 +111,27 @@ def _ladder(chosen: Chosen, setting: Setting) -> Mechanism:
     return Ladder(ticks.sized(step), grid)
 
 
+def _parameter_free(chosen: Chosen, setting: Setting) -> Mechanism:
+    ticks, strata = setting.ticks, setting.ticks.strata
+    if strata is None or ticks.per_score.shape[1] != 1:
+        raise BadRequest(
+            "mechanism=parameter_free: it needs an overall that is a weighted mean over items; "
+            "expected on=overall and scoring=item_mean or a mean over tasks"
+        )
+    of_item = strata.items * strata.counts
+    weights = np.array([float(w) for w in strata.weights])[None]
+    plain = strata.mean and not (ticks.per_score % of_item).any()
+    # The mean is rounded to 1/n; another overall stays as it is, on the tick.
+    grid = ticks.per_score / strata.items if plain else np.zeros(ticks.per_score.shape)
+    return ParameterFree(
+        strata.items.astype(np.float64),
+        weights * ticks.per_score / of_item,
+        grid,
+        strata.units,
+        plain,
+    )
+
+
 def _shaky_ladder(chosen: Chosen, setting: Setting) -> Mechanism:
     step, cap = _size(chosen, "step"), chosen["cap"]
     if cap is None:
@@ -182,6 +204,7 @@ BUILDERS: dict[str, Builder] = {
     "subsample": _subsample,
     "bootstrap": _bootstrap,
     "ladder": _ladder,
+    "parameter_free": _parameter_free,
     "shaky_ladder": _shaky_ladder,
     "frontier_ladder": _frontier_ladder,
     "thresholdout": _thresholdout,

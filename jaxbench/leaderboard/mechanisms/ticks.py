@@ -25,6 +25,22 @@ PER_NOISE = 16
 Weights = tuple[Fraction, ...] | tuple[tuple[Fraction, ...], ...]
 
 
+class Strata(eqx.Module):
+    """Items that count alike in the overall, for a rule that looks at its standard error.
+
+    - `items`: reused items of every stratum; `weights`: of their mean in the overall.
+    - `counts`: counts per score of 1 of an item.
+    - `units`: those of every stratum, of which sums over items are given.
+    - `mean`: the overall is the exact mean over all items (one stratum).
+    """
+
+    items: Int[np.ndarray, "#trials strata"]
+    weights: tuple[Fraction, ...]
+    counts: int
+    units: tuple[tuple[int, ...], ...]
+    mean: bool
+
+
 class Ticks(eqx.Module):
     """What the numbers of an interface are in ticks, on the host.
 
@@ -33,6 +49,7 @@ class Ticks(eqx.Module):
     - `weights`: of every number in the released overall, exact; a row per trial where they differ.
     - `plain`: every number is the mean of its items' scores of 0 or 1, not rounded.
     - `reused`: reused items in all (default: the sum of `items`).
+    - `strata`: of the overall, where it is a weighted mean over items and somebody asks for them.
     """
 
     per_score: Int[np.ndarray, "#trials numbers"]
@@ -40,6 +57,7 @@ class Ticks(eqx.Module):
     weights: Weights
     plain: bool = True
     reused: Int[np.ndarray, " #trials"] | None = None
+    strata: Strata | None = None
 
     def sized(self, size: Fraction) -> Float64[np.ndarray, "#trials numbers"]:
         """A fraction of the score in ticks: exact where it is whole, else the nearest float."""

@@ -10,12 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jaxbench.errors import BadRequest
+from jaxbench.leaderboard.mechanisms import Noise, Submission
+from jaxbench.leaderboard.mechanisms.build import Ticks, build
 from jaxbench.leaderboard.mechanisms.parameter_free import (
     accepts,
     accepts_weighted,
     parameter_free,
 )
+from jaxbench.leaderboard.mechanisms.ticks import Strata
 from oracle import boards
+from releasing import given as declared
 
 BITS = ["11110000", "11100000", "01111000", "11000000", "00000110", "00000001"]
 TENTHS = [[2, 4, 6, 8], [1, 3, 5, 8], [1, 3, 5, 7], [0, 2, 4, 6], [0, 2, 4, 5]]
@@ -164,3 +169,70 @@ def test_rows_do_not_meet():
         assert np.array_equal(alone[1], together[1][row])
     # And what is cut off the end changes nothing before it.
     assert np.array_equal(parameter_free(losses[:, :5])[0], together[0][:, :5])
+
+
+def items_of(number, den=1, *, ticks=None, mean=True):
+    """Ticks of one overall over some items, which are one stratum."""
+    per_score = np.array([[ticks or number * den]])
+    strata = Strata(np.array([[number]]), (Fraction(1),), den, ((0,),), mean)
+    return Ticks(per_score, np.array([[number]]), (Fraction(1),), strata=strata)
+
+
+def played(chain, losses):
+    """Releases of a chain that is given the sums of item losses, in ticks."""
+    none = f64([[0.0]])
+    noise = tuple(Noise(none, none, none) for _ in chain.parts)
+    state, best, found = chain.start(noise), f64(losses[0]) * 0, []
+    step = eqx.filter_jit(chain.step)
+    for row in f64(losses):
+        apart = row - best
+        total, squares = jnp.sum(apart), jnp.sum(apart * apart)
+        loss = chain.parts[0].per_count[0, 0] * jnp.sum(row)
+        sums = (jnp.reshape(x, (1, 1)) for x in (total, squares))
+        state, told = step(state, Submission(jnp.reshape(loss, (1, 1)), None, *sums), noise)
+        best = row if bool(told.answered[0, 0]) else best
+        found.append((float(told.released[0, 0]), bool(told.answered[0, 0])))
+    return found
+
+
+def built(*chosen, ticks):
+    return build(chosen, ticks, on="overall", clip=False, capacity=9)
+
+
+def test_the_mechanism_is_the_rule():
+    free = declared("parameter_free")
+    bits = [[int(bit) for bit in row] for row in BITS]
+    found = played(built(free, ticks=items_of(8)), bits)
+    assert [released for released, _ in found] == [4, 4, 4, 2, 2, 2]
+    chain = built(free, ticks=items_of(4, 10, ticks=80))
+    assert chain.parts[0].plain
+    found = played(chain, TENTHS)
+    assert found == [(40, True), (40, True), (40, True), (20, True), (20, False)]
+
+
+def test_a_rounded_overall_is_compared_in_its_own_ticks():
+    part = built(declared("parameter_free"), ticks=items_of(8, ticks=100, mean=False)).parts[0]
+    assert not part.plain
+    assert part.per_count.tolist() == [[12.5]]
+    assert part.grid.tolist() == [[0]]
+
+
+@pytest.mark.parametrize("behind", ["ladder", "shaky_ladder"])
+def test_what_remembers_cannot_follow_it(behind):
+    other = declared(behind, step="0.125", scale="0.125")
+    with pytest.raises(BadRequest, match=f"{behind}: it remembers"):
+        built(declared("parameter_free"), other, ticks=items_of(8))
+
+
+def test_it_comes_first_and_rounding_may_follow():
+    free, grid = declared("parameter_free"), declared("rounding", step="0.25")
+    found = played(built(free, grid, ticks=items_of(8)), [[1] * 3 + [0] * 5])
+    assert found == [(4, True)]
+    with pytest.raises(BadRequest, match="first in the chain"):
+        built(grid, free, ticks=items_of(8))
+
+
+def test_it_needs_a_mean_over_items():
+    plain = Ticks(np.array([[8]]), np.array([[8]]), (Fraction(1),))
+    with pytest.raises(BadRequest, match="weighted mean over items"):
+        built(declared("parameter_free"), ticks=plain)
