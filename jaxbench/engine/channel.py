@@ -6,6 +6,7 @@ submitter's team. Kernels hand it submissions in order, some at a time or one by
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -47,6 +48,10 @@ class Channel(eqx.Module):
     prompts: UInt32[Array, "rows slots"] | None = None
     public_denominators: Float64[Array, "rows numbers"] | None = None
     public_factor: Float64[Array, "rows numbers"] | None = None
+
+    def with_mechanism(self, mechanism: Mechanism) -> "Channel":
+        """The same with another mechanism."""
+        return replace(self, mechanism=mechanism)
 
 
 class Team(eqx.Module):
@@ -213,6 +218,18 @@ def uniforms(
     return _uniforms(keys[:, None], submissions, numbers, slots)
 
 
+def number_uniforms(
+    keys: UInt32[Array, "rows 2"],
+    submissions: UInt32[Array, "#rows submissions"],
+    numbers: int,
+    slots: tuple[int, ...],
+) -> Float64[Array, "rows numbers submissions 1 slots"]:
+    """The same draws, number by number."""
+    place = _places(numbers, slots)[None, :, None, :]
+    drawn = words(keys[:, None, None, None], submissions[:, None, :, None], place)
+    return _to_uniform(*drawn)[:, :, :, None]
+
+
 def content_uniforms(
     keys: UInt32[Array, "rows 2"],
     content: UInt32[Array, "rows submissions 2"],
@@ -244,8 +261,15 @@ def _uniforms(
     numbers: int,
     slots: tuple[int, ...],
 ) -> Float64[Array, "rows _ numbers slots"]:
+    place = _places(numbers, slots)[None, None]
+    return _to_uniform(*words(keys[:, :, None, None], submissions[:, :, None, None], place))
+
+
+def _places(numbers: int, slots: tuple[int, ...]) -> UInt32[Array, "numbers slots"]:
     slot = jnp.array(slots, dtype=jnp.uint32).reshape(-1)
-    place = jnp.arange(numbers, dtype=jnp.uint32)[:, None] * 64 + slot[None, :]
-    high, low = words(keys[:, :, None, None], submissions[:, :, None, None], place[None, None])
+    return jnp.arange(numbers, dtype=jnp.uint32)[:, None] * 64 + slot[None, :]
+
+
+def _to_uniform(high: UInt32[Array, "*shape"], low: UInt32[Array, "*shape"]) -> Array:
     whole = (high >> 6).astype(jnp.float64) * 2.0**26 + (low >> 6).astype(jnp.float64)
     return (whole + 0.5) * 2.0**-52 - 0.5

@@ -2,10 +2,13 @@
 
 Submissions of a block are known before any of them is answered: routers do not depend on feedback.
 So losses and noise of a block are computed at once, a mechanism with a memory goes over it in
-order, and the board's row of the team is found behind it, for all submissions together.
+order, and the board's row of the team is found behind it, for all submissions together. Every
+number's submissions lie side by side; a mechanism whose numbers do not see each other takes each
+for a trial of its own.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -14,71 +17,144 @@ from jax import lax
 from jaxtyping import Array, Bool, Float64, Int32, Num
 
 from jaxbench.attacker import decoder
-from jaxbench.engine.channel import Channel, Entry, Team, draws, overall
-from jaxbench.leaderboard.mechanisms import Feedback, Submission
+from jaxbench.engine.channel import CLOSE, Channel, Team, number_uniforms, uniforms
+from jaxbench.engine.history import Board
+from jaxbench.leaderboard.mechanisms import Feedback, Mechanism, Submission
 
 # A mechanism's step is short: some of them in one pass of the loop cost less.
 TOGETHER = 8
 
 
-class Asked(NamedTuple):
-    """A block of submissions in front of a channel: what they are, and the noise of each."""
+class Block(NamedTuple):
+    """A block of submissions in front of a channel: losses in ticks, both true scores, noise.
 
-    entry: Entry
+    The noise lies as the mechanism takes it.
+    """
+
+    losses: Float64[Array, "rows numbers submissions"]
+    reused: Float64[Array, "rows submissions"]
+    heldout: Float64[Array, "rows submissions"]
     noise: Any
 
 
-def ask(channel: Channel, entry: Entry, numbers: Int32[Array, " submissions"]) -> Asked:
-    """Submissions with the noise that their numbers give them."""
-    return Asked(entry, draws(channel, numbers.astype(jnp.uint32)[None, :]))
+class Answer(NamedTuple):
+    """What is released about a block; fields as in `Feedback`."""
+
+    released: Float64[Array, "rows numbers submissions"]
+    visible: Bool[Array, "rows numbers submissions"]
+    answered: Bool[Array, "rows numbers submissions"]
+    place: Float64[Array, "rows numbers submissions"] | None
+
+
+def by_number(channel: Channel) -> Channel:
+    """A channel whose mechanism takes every number of every row for a row, where it can."""
+    rows, numbers = channel.reference.shape
+    if numbers == 1 or not channel.mechanism.apart:
+        return channel
+
+    def row(x: Array) -> Array:
+        return jnp.broadcast_to(x, (rows, numbers)).reshape(-1, 1)
+
+    return channel.with_mechanism(jax.tree.map(row, channel.mechanism))
+
+
+def first_state(channel: Channel, state: Any) -> Any:
+    """A channel's state before the first submission, as `answer` takes it."""
+    if channel.reference.shape[1] == 1 or not channel.mechanism.apart:
+        return state
+    return jax.tree.map(lambda x: x.reshape(-1, 1), state)
+
+
+def block_of(
+    channel: Channel,
+    numerators: Sequence[Float64[Array, "rows submissions"]],
+    reused: Float64[Array, "rows submissions"],
+    heldout: Float64[Array, "rows submissions"],
+    numbers: Int32[Array, " submissions"],
+) -> Block:
+    """Submissions with true numerators, number by number, and with the noise of their numbers."""
+    losses = jnp.stack(
+        [
+            (channel.denominators[:, n, None] - x) * channel.factor[:, n, None]
+            for n, x in enumerate(numerators)
+        ],
+        axis=1,
+    )
+    mechanism, width = channel.mechanism, channel.reference.shape[1]
+    counters = numbers.astype(jnp.uint32)[None]
+    if mechanism.apart:
+        drawn = number_uniforms(channel.keys, counters, width, mechanism.slots)
+        drawn = drawn.reshape(drawn.shape[0] * width, *drawn.shape[2:])
+    else:
+        drawn = uniforms(channel.keys, counters, width, mechanism.slots)
+    return Block(losses, reused, heldout, mechanism.noise(drawn))
 
 
 def answer(
     channels: Sequence[Channel],
     states: Sequence[Any],
-    asked: Sequence[Asked],
+    blocks: Sequence[Block],
     first: Int32[Array, ""],
     last: Int32[Array, ""],
-) -> tuple[tuple[Any, ...], tuple[Feedback, ...]]:
+) -> tuple[tuple[Any, ...], tuple[Answer, ...]]:
     """Mechanisms over the submissions `first` to `last - 1` of a block, in order.
 
-    **Returns:** the states behind them, and the feedback on every submission of the block (what
-    lies outside of the range has no meaning).
+    **Returns:** the states behind them, and what is released about every submission of the block
+    (what lies outside of the range has no meaning).
     """
-    told = [
-        channel.mechanism.step(state, Submission(mine.entry.losses), mine.noise)[1]
-        if channel.mechanism.stateless
-        else None
-        for channel, state, mine in zip(channels, states, asked, strict=True)
-    ]
-    behind = list(states)
+    behind: list[Any] = list(states)
+    told: list[Feedback | None] = [None] * len(behind)
+    losses = [_taken(c.mechanism, b.losses) for c, b in zip(channels, blocks, strict=True)]
     for c, channel in enumerate(channels):
-        if told[c] is None and channel.mechanism.steady:
-            behind[c], told[c] = _by_jumps(channel, states[c], asked[c], first, last)
+        mechanism, noise = channel.mechanism, blocks[c].noise
+        if mechanism.stateless:
+            told[c] = mechanism.step(behind[c], Submission(losses[c]), noise)[1]
+        elif mechanism.steady:
+            behind[c], told[c] = _by_jumps(mechanism, behind[c], losses[c], noise, first, last)
     in_order = [c for c, found in enumerate(told) if found is None]
-    if not in_order:
-        return tuple(behind), tuple(f for f in told if f is not None)
-    after, feedback = _in_order(
-        [channels[c] for c in in_order],
-        [states[c] for c in in_order],
-        [asked[c] for c in in_order],
-        first,
-        last,
-    )
-    for c, state, found in zip(in_order, after, feedback, strict=True):
-        behind[c], told[c] = state, found
-    return tuple(behind), tuple(f for f in told if f is not None)
+    if in_order:
+        after, found = _in_order(
+            [channels[c].mechanism for c in in_order],
+            [behind[c] for c in in_order],
+            [(losses[c], blocks[c].noise) for c in in_order],
+            first,
+            last,
+        )
+        for c, state, one in zip(in_order, after, found, strict=True):
+            behind[c], told[c] = state, one
+    answers = []
+    for channel, block, found in zip(channels, blocks, told, strict=True):
+        assert found is not None
+        back = partial(_given, channel.mechanism, rows=len(block.losses))
+        place = None if found.place is None else back(found.place)
+        parts = map(back, (found.released, found.visible, found.answered))
+        answers.append(Answer(*parts, place=place))
+    return tuple(behind), tuple(answers)
+
+
+def _taken(mechanism: Mechanism, x: Float64[Array, "rows numbers submissions"]) -> Array:
+    """Numbers as a mechanism takes them: last, or each for a row."""
+    return x.reshape(-1, x.shape[2], 1) if mechanism.apart else jnp.moveaxis(x, 1, 2)
+
+
+def _given(mechanism: Mechanism, x: Array, rows: int) -> Array:
+    """The same back."""
+    return x.reshape(rows, -1, x.shape[1]) if mechanism.apart else jnp.moveaxis(x, 2, 1)
 
 
 def _by_jumps(
-    channel: Channel, state: Any, asked: Asked, first: Int32[Array, ""], last: Int32[Array, ""]
+    mechanism: Mechanism,
+    state: Any,
+    losses: Float64[Array, "rows submissions numbers"],
+    noise: Any,
+    first: Int32[Array, ""],
+    last: Int32[Array, ""],
 ) -> tuple[Any, Feedback]:
-    """The same for a channel whose memory seldom changes.
+    """A mechanism whose memory seldom changes.
 
     Every row's submissions are answered with the memory as it is up to the first that changes it,
     which changes it, and so on. What counts as a change is seen from the memory itself.
     """
-    losses = asked.entry.losses
     rows, size = losses.shape[:2]
     place = jnp.arange(size, dtype=first.dtype)[None, :]
 
@@ -87,7 +163,7 @@ def _by_jumps(
         wide = jax.tree.map(
             lambda x: jnp.broadcast_to(x[:, None], (rows, size, *x.shape[1:])), state
         )
-        new, told = channel.mechanism.step(wide, Submission(losses), asked.noise)
+        new, told = mechanism.step(wide, Submission(losses), noise)
         apart = [
             jnp.any((x != y).reshape(rows, size, -1), axis=2)
             for x, y in zip(jax.tree.leaves(new), jax.tree.leaves(wide), strict=True)
@@ -130,26 +206,23 @@ def _like(mask: Array, y: Array) -> Array:
 
 
 def _in_order(
-    channels: Sequence[Channel],
+    mechanisms: Sequence[Mechanism],
     states: Sequence[Any],
-    asked: Sequence[Asked],
+    given: Sequence[tuple[Array, Any]],
     first: Int32[Array, ""],
     last: Int32[Array, ""],
 ) -> tuple[list[Any], list[Feedback]]:
-    """The same for channels that remember."""
+    """Mechanisms that remember, one submission after the other."""
     # Submissions first, so that one of them is one piece of memory.
-    rows = [
-        (jnp.moveaxis(mine.entry.losses, 1, 0), jax.tree.map(_submissions_first, mine.noise))
-        for mine in asked
-    ]
+    rows = jax.tree.map(lambda x: jnp.moveaxis(x, 1, 0), list(given))
     size = rows[0][0].shape[0]
 
     def one(states, row):
         place, mine = row
         counts = (place >= first) & (place < last)
         after, found = [], []
-        for channel, state, (losses, noise) in zip(channels, states, mine, strict=True):
-            new, told = channel.mechanism.step(state, Submission(losses), noise)
+        for mechanism, state, (losses, noise) in zip(mechanisms, states, mine, strict=True):
+            new, told = mechanism.step(state, Submission(losses), noise)
             after.append(jax.tree.map(lambda a, b: jnp.where(counts, a, b), new, state))
             found.append(told)
         return after, found
@@ -157,61 +230,70 @@ def _in_order(
     places = jnp.arange(size, dtype=first.dtype)
     unroll = min(TOGETHER, size)
     after, told = lax.scan(one, list(states), (places, rows), unroll=unroll)
-    return after, [jax.tree.map(_submissions_first, found) for found in told]
+    return after, jax.tree.map(lambda x: jnp.moveaxis(x, 0, 1), told)
 
 
-def _submissions_first(x: Array) -> Array:
-    """The first two axes the other way round."""
-    return jnp.moveaxis(x, 1, 0)
+def overall(
+    channel: Channel, released: Float64[Array, "rows numbers submissions"]
+) -> Float64[Array, "rows submissions"]:
+    """As `channel.overall`, in the same order."""
+    shares = [channel.shares[:, n, None] for n in range(released.shape[1])]
+    return sum(
+        (released[:, n] * shares[n] for n in range(1, len(shares))),
+        start=released[:, 0] * shares[0],
+    )
+
+
+def best_and_shown(
+    channel: Channel, block: Block, told: Answer, counted: Bool[Array, " submissions"]
+) -> tuple[Float64[Array, "submissions rows"], Float64[Array, "submissions rows"]]:
+    """True and released overall losses, infinite where there are none, for `extend_history`."""
+    whole = jnp.all(told.visible, axis=1) & counted[None, :]
+    true = jnp.where(counted[None, :], overall(channel, block.losses), jnp.inf)
+    seen = jnp.where(whole, overall(channel, told.released), jnp.inf)
+    return true.T, seen.T
 
 
 def show(
     channel: Channel,
     team: Team,
-    entry: Entry,
-    told: Feedback,
+    block: Block,
+    told: Answer,
     counted: Bool[Array, " submissions"],
+    board: Board,
 ) -> Team:
-    """The team's row behind a block of submissions, of which some are counted."""
-    released = overall(channel, told.released)
-    place = released if told.place is None else overall(channel, told.place)
-    whole = jnp.all(told.visible, axis=-1) & counted[None, :]
-    own = jnp.any(told.answered, axis=-1) & counted[None, :]
+    """The team's row behind a block of submissions, of which some are counted.
+
+    **Arguments:** `board`: of the team behind the last that is counted.
+    """
+    place = overall(channel, told.released if told.place is None else told.place)
+    whole = jnp.all(told.visible, axis=1) & counted[None, :]
+    own = jnp.any(told.answered, axis=1) & counted[None, :]
     kind, size = channel.mechanism.team_row, len(counted)
     if kind == "best":
         held = jnp.where(own & whole, place, jnp.inf)
+        best = jnp.min(held, axis=1)
         # The earliest of the smallest.
-        at = jnp.argmin(held, axis=1)
-        best = jnp.take_along_axis(held, at[:, None], axis=1)[:, 0]
-        takes, standing = best < team.standing, best
+        at = jnp.argmax(held <= best[:, None] + CLOSE, axis=1)
+        takes, stands = best < team.standing - CLOSE, _pick(held, at)
     else:
         takers = own & whole if kind == "last" else jnp.broadcast_to(counted[None, :], own.shape)
         at = size - 1 - jnp.argmax(takers[:, ::-1], axis=1)
         takes = jnp.any(takers, axis=1)
-        shown = jnp.where(whole, place, jnp.inf)
-        standing = jnp.take_along_axis(shown, at[:, None], axis=1)[:, 0]
-
-    def of_taken(new: Float64[Array, "rows submissions"], old: Float64[Array, " rows"]):
-        return jnp.where(takes, jnp.take_along_axis(new, at[:, None], axis=1)[:, 0], old)
-
-    true = jnp.where(counted[None, :], overall(channel, entry.losses), jnp.inf)
-    best = lax.cummin(jnp.minimum(true, team.best[:, None]), axis=1)
-    seen = jnp.where(whole, released, jnp.inf)
-    seen = lax.cummin(jnp.minimum(seen, team.shown[:, None]), axis=1)
-    apart = jnp.where(jnp.isinf(seen) | ~counted[None, :], 0.0, jnp.abs(best - seen))
+        stands = _pick(jnp.where(whole, place, jnp.inf), at)
     return Team(
-        standing=jnp.where(takes, standing, team.standing),
-        reused=of_taken(entry.reused, team.reused),
-        heldout=of_taken(entry.heldout, team.heldout),
+        standing=jnp.where(takes, stands, team.standing),
+        reused=jnp.where(takes, _pick(block.reused, at), team.reused),
+        heldout=jnp.where(takes, _pick(block.heldout, at), team.heldout),
         answers=team.answers + jnp.sum(own, axis=1, dtype=jnp.int32),
-        best=best[:, -1],
-        shown=seen[:, -1],
-        error=jnp.maximum(team.error, jnp.max(apart, axis=1)),
+        best=board.best,
+        shown=board.shown,
+        error=board.error,
     )
 
 
 def weigh(
-    channel: Channel, told: Feedback, submitter: str, read_as: str
+    channel: Channel, told: Answer, submitter: str, read_as: str
 ) -> list[Num[Array, "rows submissions"]]:
     """The weights of a block of candidates, a coordinate at a time.
 
@@ -220,11 +302,9 @@ def weigh(
     """
     seen = told.answered if read_as == "aware" else told.visible
     found = []
-    for n in range(told.released.shape[-1]):
-        weights = decoder.feedback_weights(
-            told.released[..., n], seen[..., n], channel.reference[:, n]
-        )
-        found.append(jnp.where(seen[..., n], decoder.cast(weights, submitter), 0.0))
+    for n in range(told.released.shape[1]):
+        weights = decoder.feedback_weights(told.released[:, n], seen[:, n], channel.reference[:, n])
+        found.append(jnp.where(seen[:, n], decoder.cast(weights, submitter), 0.0))
     return found
 
 

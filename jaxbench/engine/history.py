@@ -1,4 +1,4 @@
-"""The history of submissions: best scores so far on either side, and the largest gap of them."""
+"""The history of submissions: best scores so far on either side, and what a board shows of them."""
 
 from typing import NamedTuple
 
@@ -15,18 +15,58 @@ class History(NamedTuple):
     gap: Float64[Array, "*shape"]
 
 
+class Board(NamedTuple):
+    """Released overall losses of a team: the smallest true and the smallest released one so far.
+
+    `shown` is infinite where none is visible; `error` is the largest difference of the two so far.
+    """
+
+    best: Float64[Array, "*shape"]
+    shown: Float64[Array, "*shape"]
+    error: Float64[Array, "*shape"]
+
+
 def extend_history(
     history: History,
     reused: Float64[Array, "candidates *shape"],
     heldout: Float64[Array, "candidates *shape"],
 ) -> History:
     """The history after every candidate of a block, in order, `(candidates, *shape)`."""
+    return extend_with_boards(history, (), reused, heldout, ())[0]
 
-    def step(history, scores):
-        history = extend_by_one(history, *scores)
-        return history, history
 
-    return lax.scan(step, history, (reused, heldout))[1]
+def extend_with_boards(
+    history: History,
+    boards: tuple[Board, ...],
+    reused: Float64[Array, "candidates *shape"],
+    heldout: Float64[Array, "candidates *shape"],
+    losses: tuple[tuple[Array, Array], ...],
+) -> tuple[History, tuple[Board, ...]]:
+    """The same with what boards show.
+
+    **Arguments:** `losses`: true and released overall losses for every board, infinite where there
+    are none.
+    """
+
+    def step(before, scores):
+        history, boards = before
+        reused, heldout, losses = scores
+        history = extend_by_one(history, reused, heldout)
+        boards = tuple(
+            extend_board(board, *mine) for board, mine in zip(boards, losses, strict=True)
+        )
+        return (history, boards), (history, boards)
+
+    return lax.scan(step, (history, boards), (reused, heldout, losses))[1]
+
+
+def extend_board(
+    board: Board, true: Float64[Array, "*shape"], released: Float64[Array, "*shape"]
+) -> Board:
+    """A board after one more submission."""
+    best, shown = jnp.minimum(board.best, true), jnp.minimum(board.shown, released)
+    apart = jnp.where(jnp.isinf(shown) | jnp.isinf(best), 0.0, jnp.abs(best - shown))
+    return Board(best, shown, jnp.maximum(board.error, apart))
 
 
 def extend_by_one(

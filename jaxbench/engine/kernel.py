@@ -30,8 +30,8 @@ from jaxbench.attacker import FreshBank, SharedBank, decoder
 from jaxbench.benchmark.scoring import Overall
 from jaxbench.engine import channel as channels_room
 from jaxbench.engine import feedback
-from jaxbench.engine.channel import Channel, Entry, Team
-from jaxbench.engine.history import History, extend_history
+from jaxbench.engine.channel import Channel, Team
+from jaxbench.engine.history import Board, History, extend_board, extend_with_boards
 from jaxbench.engine.plan import Arithmetic
 from jaxbench.engine.segments import (
     contrasts_of,
@@ -139,6 +139,12 @@ def attack_rows(
         for c, (mechanism, fields) in enumerate(zip(rules.mechanisms, rows.channels, strict=True))
         if mechanism is not None and fields is not None
     }
+    lines = [channels_room.start(channel) for channel in channels.values()]
+    first_states = tuple(
+        feedback.first_state(channel, line.state)
+        for channel, line in zip(channels.values(), lines, strict=True)
+    )
+    channels = {c: feedback.by_number(channel) for c, channel in channels.items()}
     ends = budgets - 1
     count = budgets.shape[0]
 
@@ -147,16 +153,16 @@ def attack_rows(
         sums = rows.sums_reused[:, view_of[c]]
         return evaluate.released_contrasts(rules.releases[c], contrasts, sums, rows.released[c])
 
-    def entry(c, contrasts, reused, heldout):
+    def block_of(c, contrasts, reused, heldout, numbers):
         """Submissions as they reach a channel."""
-        both = [rows.released[c][:, n, None] for n in range(rows.released[c].shape[1])]
         numerators = [
-            0.5 * (x.astype(jnp.float64) + sums) for x, sums in zip(contrasts, both, strict=True)
+            0.5 * (x.astype(jnp.float64) + rows.released[c][:, n, None])
+            for n, x in enumerate(contrasts)
         ]
-        return Entry(channels_room.losses(channels[c], numerators), reused, heldout)
+        return feedback.block_of(channels[c], numerators, reused, heldout, numbers)
 
     def one_block(index, carry):
-        votes, history, lines, due, outcomes = carry
+        votes, history, boards, lines, due, outcomes = carry
         # Candidate numbers of this block; a shared bank has a blank in front of candidate 0.
         first = index * block - bank.blanks
         signs = [bank.block(index, block, product, segment.slots) for segment in segments]
@@ -165,34 +171,48 @@ def attack_rows(
         reused = scores_of(rules.reused, contrasts, rows.sums_reused)
         heldout = scores_of(rules.heldout, hidden, rows.sums_heldout)
         weights = [released(c, [x[:, view] for x in contrasts]) for c, view in enumerate(view_of)]
-        extended = extend_history(history, jnp.moveaxis(reused, 2, 0), jnp.moveaxis(heldout, 2, 0))
-
         # Submission j + 1 is candidate j; the blank is none.
         numbers = first + jnp.arange(block, dtype=first.dtype) + 1
-        asked = {
-            c: feedback.ask(
-                channels[c], entry(c, weights[c], reused[:, view_of[c]], heldout[:, view_of[c]]),
-                numbers,
-            )
+        blocks = {
+            c: block_of(c, weights[c], reused[:, view_of[c]], heldout[:, view_of[c]], numbers)
             for c in channels
-        }  # fmt: skip
+        }
         start = jnp.maximum(-first, 0)
 
         def answered(last):
             """States of the channels behind the candidates before `last`, and what is released."""
             return feedback.answer(
-                list(channels.values()), lines[0], list(asked.values()), start, last - first
+                list(channels.values()), lines[0], list(blocks.values()), start, last - first
             )
 
-        states, told = answered(first + block)
-        told = dict(zip(channels, told, strict=True))
+        states, answers = answered(first + block)
+        told = dict(zip(channels, answers, strict=True))
+        extended, shown = extend_with_boards(
+            history,
+            boards,
+            jnp.moveaxis(reused, 2, 0),
+            jnp.moveaxis(heldout, 2, 0),
+            tuple(
+                feedback.best_and_shown(channels[c], blocks[c], told[c], numbers >= 1)
+                for c in channels
+            ),
+        )
+
+        def before(last, after, none):
+            """What was known of some records before candidate `last`: behind the one before it."""
+            so_far = last - first
+            return jax.tree.map(
+                lambda x, y: jnp.where(so_far > 0, x[jnp.maximum(so_far - 1, 0)], y), after, none
+            )
 
         def teams(last):
             """The board's rows of the team behind the candidates before `last`."""
             counted = (numbers >= 1) & (numbers <= last)
             return tuple(
-                feedback.show(channels[c], team, asked[c].entry, told[c], counted)
-                for c, team in zip(channels, lines[1], strict=True)
+                feedback.show(channels[c], team, blocks[c], told[c], counted, board)
+                for c, team, board in zip(
+                    channels, lines[1], before(last, shown, boards), strict=True
+                )
             )
 
         weights = [
@@ -253,54 +273,49 @@ def attack_rows(
             )
             cast = jnp.where(last == 0, static.astype(total), cast)
             to_a = decoder.route(cast, ties_to_a)
-            so_far = last - first
-            past = [
-                jnp.where(so_far > 0, blockwise[jnp.maximum(so_far - 1, 0)], before)
-                for blockwise, before in zip(extended, history, strict=True)
-            ]
             public_now = evaluate.router_contrasts(public_of, to_a, units)
             private_now = evaluate.router_contrasts(private_of, to_a, units)
-            before = lax.cond(left == 0, lambda: states, lambda: answered(last)[0])
+            reached = lax.cond(left == 0, lambda: states, lambda: answered(last)[0])
             submitted = [
-                _submit_last(c, state, team, public_now[:, c], private_now[:, c], budgets[due])
-                for c, state, team in zip(channels, before, teams(last), strict=True)
+                submit_last(c, state, team, public_now[:, c], private_now[:, c], budgets[due])
+                for c, state, team in zip(channels, reached, teams(last), strict=True)
             ]
             found = Outcomes(
                 public_now,
                 private_now,
-                *past,
+                *before(last, extended, history),
                 teams=tuple(submitted),
                 routes=to_a if keep_routes else None,
             )
             return due + 1, jax.tree.map(lambda kept, new: kept.at[due].set(new), outcomes, found)
 
         due, outcomes = lax.while_loop(is_due, settle, (due, outcomes))
-        after = History(*(blockwise[-1] for blockwise in extended))
-        return whole, after, (states, teams(first + block)), due, outcomes
+        history, boards = jax.tree.map(lambda x: x[-1], (extended, shown))
+        return whole, history, boards, (states, teams(first + block)), due, outcomes
 
-    def _submit_last(c, state, team, public_now, private_now, number):
+    def submit_last(c, state, team, public_now, private_now, number):
         """The team's row once the final router of a budget is in."""
-        view = view_of[c]
+        view, channel = view_of[c], channels[c]
         mine, hidden = (
             [x[:, u, None].astype(jnp.float64) for u in range(len(units))]
             for x in (public_now, private_now)
         )
         reused = evaluate.candidate_scores(rules.reused[view], mine, rows.sums_reused[:, view])
         heldout = evaluate.candidate_scores(rules.heldout[view], hidden, rows.sums_heldout[:, view])
-        last = entry(c, released(c, mine), reused, heldout)
-        asked = feedback.ask(channels[c], last, number[None])
-        one = jnp.ones((1,), dtype=bool)
-        _, told = feedback.answer(
-            [channels[c]], [state], [asked], jnp.zeros_like(number), jnp.ones_like(number)
+        block = block_of(c, released(c, mine), reused, heldout, number[None])
+        _, (told,) = feedback.answer(
+            [channel], [state], [block], jnp.zeros_like(number), jnp.ones_like(number)
         )
-        return feedback.show(channels[c], team, last, told[0], one)
+        one = jnp.ones((1,), dtype=bool)
+        losses = feedback.best_and_shown(channel, block, told, one)
+        board = extend_board(Board(team.best, team.shown, team.error), *(x[0] for x in losses))
+        return feedback.show(channel, team, block, told, one, board)
 
     number, views, slots = public.shape
     conditions = len(view_of)
     per_unit = jnp.zeros((count, number, conditions, len(sizes)), dtype=jnp.int64)
     per_row = jnp.zeros((count, number, views), dtype=jnp.float64)
-    lines = [channels_room.start(channel) for channel in channels.values()]
-    first_states, first_teams = tuple(x.state for x in lines), tuple(x.team for x in lines)
+    first_teams = tuple(line.team for line in lines)
     routes = None
     if keep_routes:
         routes = jnp.zeros((count, number, conditions, slots), dtype=bool)
@@ -310,6 +325,7 @@ def attack_rows(
             for s in segments
         ],
         History(rows.best_reused, rows.best_heldout, rows.gap),
+        tuple(Board(team.best, team.shown, team.error) for team in first_teams),
         (first_states, first_teams),
         jnp.zeros((), dtype=jnp.int32),
         Outcomes(

@@ -71,6 +71,7 @@ class Mechanism(eqx.Module):
 
     - `stateless`: a release depends on its own submission and noise alone; `step` may then be
       given a whole block of submissions as one batch.
+    - `apart`: numbers do not see each other, so that each could be a trial of its own.
     - `steady`: few submissions change what is remembered, so that it pays to look for the next one
       that does (`step` on a block, memory as it is) rather than to go one by one.
     - `compares_items`: it needs `totals` and `squares` of a submission.
@@ -81,6 +82,11 @@ class Mechanism(eqx.Module):
     @property
     def stateless(self) -> bool:
         """Whether nothing is remembered."""
+        return False
+
+    @property
+    def apart(self) -> bool:
+        """Whether numbers do not see each other."""
         return False
 
     @property

@@ -42,6 +42,11 @@ class MechanismChain(Mechanism):
         return all(part.stateless for part in self.parts)
 
     @property
+    def apart(self) -> bool:
+        """Whether no part sees several numbers."""
+        return all(part.apart for part in self.parts)
+
+    @property
     def steady(self) -> bool:
         """Whether every part that remembers changes seldom."""
         return all(part.stateless or part.steady for part in self.parts)

@@ -29,6 +29,11 @@ class Ladder(Mechanism):
     grid: Float64[Array | np.ndarray, "..."]
 
     @property
+    def apart(self) -> bool:
+        """Every number goes its own way."""
+        return True
+
+    @property
     def steady(self) -> bool:
         """It remembers what was accepted."""
         return True

@@ -67,6 +67,11 @@ class _Additive(Mechanism):
     persistent: bool = eqx.field(static=True, default=False)
 
     @property
+    def apart(self) -> bool:
+        """Every number has noise of its own."""
+        return True
+
+    @property
     def stateless(self) -> bool:
         """A number depends on its own submission and noise only."""
         return True

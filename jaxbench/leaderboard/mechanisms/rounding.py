@@ -60,6 +60,11 @@ class Rounding(Mechanism):
     floor: bool = eqx.field(static=True, default=False)
 
     @property
+    def apart(self) -> bool:
+        """Every number goes its own way."""
+        return True
+
+    @property
     def stateless(self) -> bool:
         """A number depends on its own submission only."""
         return True

@@ -55,6 +55,11 @@ class ShakyLadder(Mechanism):
     monotone: bool = eqx.field(static=True, default=False)
 
     @property
+    def apart(self) -> bool:
+        """Every number goes its own way."""
+        return True
+
+    @property
     def steady(self) -> bool:
         """It remembers what was accepted."""
         return True

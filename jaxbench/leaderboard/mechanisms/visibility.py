@@ -24,6 +24,11 @@ class Visibility(Mechanism):
     submitter: bool = eqx.field(static=True)
 
     @property
+    def apart(self) -> bool:
+        """Every number goes its own way."""
+        return True
+
+    @property
     def stateless(self) -> bool:
         """A submitter's view of its own losses depends on nothing before."""
         return self.submitter
