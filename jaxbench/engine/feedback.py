@@ -108,7 +108,9 @@ def answer(
     for c, channel in enumerate(channels):
         mechanism, noise = channel.mechanism, blocks[c].noise
         if mechanism.stateless:
-            told[c] = mechanism.step(behind[c], Submission(losses[c]), noise)[1]
+            found = mechanism.step(behind[c], Submission(losses[c]), noise)[1]
+            # Several look at it: without the barrier a compiler lets each compute it again.
+            told[c] = lax.optimization_barrier(found)
         elif mechanism.steady:
             behind[c], told[c] = _by_jumps(mechanism, behind[c], losses[c], noise, first, last)
     in_order = [c for c, found in enumerate(told) if found is None]
@@ -247,7 +249,7 @@ def overall(
 def best_and_shown(
     channel: Channel, block: Block, told: Answer, counted: Bool[Array, " submissions"]
 ) -> tuple[Float64[Array, "submissions rows"], Float64[Array, "submissions rows"]]:
-    """True and released overall losses, infinite where there are none, for `extend_history`."""
+    """True and released overall losses, infinite where there are none, for boards."""
     whole = jnp.all(told.visible, axis=1) & counted[None, :]
     true = jnp.where(counted[None, :], overall(channel, block.losses), jnp.inf)
     seen = jnp.where(whole, overall(channel, told.released), jnp.inf)

@@ -6,6 +6,9 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float64
 
+# Submissions per pass of a loop: its own price is more than that of a comparison.
+TOGETHER = 16
+
 
 class History(NamedTuple):
     """Best scores so far on each side, and the largest gap between them so far."""
@@ -44,8 +47,8 @@ def extend_with_boards(
 ) -> tuple[History, tuple[Board, ...]]:
     """The same with what boards show.
 
-    **Arguments:** `losses`: true and released overall losses for every board, infinite where there
-    are none.
+    **Arguments:** `losses`: true and released overall losses for every board, candidates first,
+    infinite where there are none.
     """
 
     def step(before, scores):
@@ -57,7 +60,13 @@ def extend_with_boards(
         )
         return (history, boards), (history, boards)
 
-    return lax.scan(step, (history, boards), (reused, heldout, losses))[1]
+    unroll = min(TOGETHER, len(reused))
+    return lax.scan(step, (history, boards), (reused, heldout, losses), unroll=unroll)[1]
+
+
+def _apart(best: Array, shown: Array) -> Array:
+    """How far what is shown is from what is true, 0 where there is neither."""
+    return jnp.where(jnp.isinf(shown) | jnp.isinf(best), 0.0, jnp.abs(best - shown))
 
 
 def extend_board(
@@ -65,8 +74,7 @@ def extend_board(
 ) -> Board:
     """A board after one more submission."""
     best, shown = jnp.minimum(board.best, true), jnp.minimum(board.shown, released)
-    apart = jnp.where(jnp.isinf(shown) | jnp.isinf(best), 0.0, jnp.abs(best - shown))
-    return Board(best, shown, jnp.maximum(board.error, apart))
+    return Board(best, shown, jnp.maximum(board.error, _apart(best, shown)))
 
 
 def extend_by_one(

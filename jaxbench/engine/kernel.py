@@ -202,7 +202,9 @@ def attack_rows(
             """What was known of some records before candidate `last`: behind the one before it."""
             so_far = last - first
             return jax.tree.map(
-                lambda x, y: jnp.where(so_far > 0, x[jnp.maximum(so_far - 1, 0)], y), after, none
+                lambda x, y: jnp.where(so_far > 0, x[jnp.maximum(so_far - 1, 0)], y),
+                after,
+                none,
             )
 
         def teams(last):

@@ -30,7 +30,7 @@ def round_to_grid(
     # Off by one at most.
     near = near + jnp.where(jnp.abs(rest) > grid, jnp.sign(rest), 0.0)
     rest = 2.0 * (inside - near * grid)
-    odd_half = (jnp.abs(rest) == grid) & (jnp.fmod(near, 2.0) != 0.0)
+    odd_half = (jnp.abs(rest) == grid) & (2.0 * jnp.floor(0.5 * near) != near)
     near = jnp.where(odd_half, near + jnp.sign(rest), near)
     return jnp.where(rounded, near * grid, x)
 
