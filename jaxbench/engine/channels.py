@@ -74,8 +74,7 @@ class Channelled:
 
     def profiles(self) -> tuple[np.ndarray, np.ndarray]:
         """Released numbers as scores, in ticks: numerators per model, denominators."""
-        per_score = np.broadcast_to(self.ticks.per_score, (1, self.released.shape[2]))
-        per_score = self.ticks.per_score if len(self.ticks.per_score) > 1 else per_score
+        per_score = self.ticks.per_score
         numerators = per_score[:, None, :] - np.rint(self.released).astype(np.int64)
         return np.where(self.shown[:, :, None], numerators, 0), per_score
 
@@ -162,14 +161,18 @@ def board_profiles(
     numbers = numerators.shape[2]
     even = (Fraction(1, numbers),) * numbers
     in_categories = scoring.mean_weights(benchmark) if tasks else even
-    weights = made.ticks.weights
-    exact = tuple(w for w in weights if isinstance(w, Fraction)) or even
+    weights = tuple(w for w in made.ticks.weights if isinstance(w, Fraction))
+    overall = numerators, per_score
+    if not weights:
+        # A number weighs as its reused items do, and trials have different ones.
+        items = made.ticks.items
+        overall = numerators * items[:, None, :], per_score * items.sum(axis=1, keepdims=True)
+        weights = (Fraction(1),) * numbers
     return attacker.PublicProfiles(
         numerators,
         per_score,
-        numerators,
-        per_score,
-        overall_weights=exact if numbers > 1 else (Fraction(1),),
+        *overall,
+        overall_weights=weights,
         mean_weights=in_categories,
         share_weights=in_categories if rule == "equal_category" else even,
         shown=None if made.shown.all() else made.shown,
