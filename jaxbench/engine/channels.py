@@ -112,7 +112,10 @@ def channelled(
         weights=_weights(benchmark, units, condition, release, items, rule),
         plain=_plain(benchmark, condition, release, rule),
     )
-    built = build(chain, ticks, on=condition.on, clip=condition.clip, capacity=capacity)
+    from_board = condition.state == "global"
+    # A memory that starts from the board holds the genuine rows too.
+    room = capacity + len(benchmark.models) if from_board else capacity
+    built = build(chain, ticks, on=condition.on, clip=condition.clip, capacity=room)
     factor = (per_score // denominators).astype(np.float64)
     true = (denominators[:, None, :] - release.chain(counts)) * factor[:, None, :]
     (keys,) = (np.asarray(k) for k in trial_keys(seed, (Stream.MECHANISM,), trials))
@@ -149,7 +152,7 @@ def channelled(
         shown=shown,
         overall=board,
         bound=4.0 * largest,
-        from_board=condition.state == "global",
+        from_board=from_board,
     )
 
 
