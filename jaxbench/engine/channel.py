@@ -25,7 +25,8 @@ class Channel(eqx.Module):
     - `denominators`: what the released numerators are out of; `factor`: ticks per numerator.
     - `shares`: what one tick of a number is in the released overall loss.
     - `reference`: released losses of both endpoints together, in ticks.
-    - `genuine`: true losses of the genuine models, where the board starts from them.
+    - `genuine`: true losses of the genuine models, where the board starts from them; `so_far`:
+      their smallest true and smallest released overall loss, from which its error counts then.
     """
 
     mechanism: Mechanism
@@ -35,6 +36,7 @@ class Channel(eqx.Module):
     shares: Float64[Array, "rows numbers"]
     reference: Float64[Array, "rows numbers"]
     genuine: Float64[Array, "rows models numbers"] | None = None
+    so_far: Float64[Array, "rows 2"] | None = None
     prompts: UInt32[Array, "rows slots"] | None = None
 
 
@@ -85,7 +87,10 @@ def start(channel: Channel) -> Line:
     none = jnp.full((rows,), jnp.inf, dtype=jnp.float64)
     zero = jnp.zeros((rows,), dtype=jnp.float64)
     answers = jnp.zeros((rows,), dtype=jnp.int32)
-    return Line(state, Team(none, zero, zero, answers, none, none, zero))
+    best, shown = none, none
+    if channel.so_far is not None:
+        best, shown = channel.so_far[:, 0], channel.so_far[:, 1]
+    return Line(state, Team(none, zero, zero, answers, best, shown, zero))
 
 
 def losses(

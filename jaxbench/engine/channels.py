@@ -70,7 +70,18 @@ class Channelled:
             "shares": wide(self.shares),
             "reference": self.released[here[:, None], pair].sum(axis=1).reshape(rows, -1),
             "genuine": self.true[here] if self.from_board else None,
+            "so_far": self._so_far()[here] if self.from_board else None,
         }
+
+    def _so_far(self) -> Float64[np.ndarray, "trials 2"]:
+        """The smallest true and the smallest released overall loss of the genuine rows.
+
+        What repeats its last release shows that with every submission, and needs no first one.
+        """
+        best = (self.true * self.shares[:, None, :]).sum(axis=2).min(axis=1)
+        repeats = self.mechanism.team_row == "last"
+        shown = np.full_like(best, np.inf) if repeats else self.overall.min(axis=1)
+        return np.stack([best, shown], axis=1)
 
     def profiles(self) -> tuple[np.ndarray, np.ndarray]:
         """Released numbers as scores, in ticks: numerators per model, denominators."""
