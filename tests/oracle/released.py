@@ -63,7 +63,6 @@ from .split import OracleBenchmark, OracleRefusal, task_names
 from .walking import Numbers, Part, Told, team_row, walk
 
 ON_BUDGETS = ("cap", "delay", "refresh")
-LADDERS = ("ladder",)
 HIDDEN = Fraction(2**40)  # a loss behind all others
 
 
@@ -464,7 +463,7 @@ def team_stands(board: Board, answered: list[Told]) -> tuple[Fraction, int]:
     else:
         at = takers[-1]
     standing = board.overall(answered[at])
-    if board.start is not None and any(name in LADDERS for name, _ in board.parts):
+    if board.start is not None and kind == "last":
         standing = -HIDDEN  # it set R last
     return standing, at
 
@@ -475,7 +474,7 @@ def board_error(board: Board, true: list, answered: list[Told]) -> Fraction:
     if board.start is not None:
         best = [board.numbers.overall(row) for row in board.true]
         # A Ladder repeats what it released last; a frontier stands, seen again or not.
-        if any(name == "frontier_ladder" for name, _ in board.parts):
+        if team_row(board.parts) != "last":
             shown = [board.overall(told) for told in board.genuine if told.whole]
     for losses, told in zip(true, answered, strict=True):
         best.append(board.numbers.overall(losses))
