@@ -38,6 +38,7 @@ class Channelled:
 
     `release` gives the numbers that it acts on; `released` are the genuine rows' losses (or ranks)
     as the board has them, `shown` which rows are there at all, `overall` their released overall.
+    `known` are those of a row that is not shown too: who sees all task scores knows its loss.
     `bound` is the largest weight that a candidate can get.
     """
 
@@ -49,6 +50,7 @@ class Channelled:
     keys: UInt32[np.ndarray, "trials 2"]
     true: Float64[np.ndarray, "trials models numbers"]
     released: Float64[np.ndarray, "trials models numbers"]
+    known: Float64[np.ndarray, "trials models numbers"]
     shown: Bool[np.ndarray, "trials models"]
     overall: Float64[np.ndarray, "trials models"]
     bound: float
@@ -68,7 +70,7 @@ class Channelled:
             "denominators": wide(np.asarray(self.release.chain.denominators, dtype=np.float64)),
             "factor": wide(self.factor),
             "shares": wide(self.shares),
-            "reference": self.released[here[:, None], pair].sum(axis=1).reshape(rows, -1),
+            "reference": self.known[here[:, None], pair].sum(axis=1).reshape(rows, -1),
             "genuine": self.true[here] if self.from_board else None,
             "so_far": self._so_far()[here] if self.from_board else None,
         }
@@ -141,13 +143,14 @@ def channelled(
             released, visible = _ranked_rows(condition, built, keys, true, losses)
             shares = np.ones((1, 1))
     shown = np.asarray(visible.all(axis=2))
+    known = np.where(shown[:, :, None], released, losses[:, :, None])
     released = np.where(shown[:, :, None], released, NOT_SHOWN)
     # Ranks say less than the losses that they are made of, and those order the board.
     placed = losses[:, :, None] if condition.parsed.kind == "rank" else released
     wide = np.broadcast_to(shares, (len(true), shares.shape[1]))
     board = np.where(shown, (placed * wide[:, None, :]).sum(axis=2), NOT_SHOWN)
     largest = max(
-        float(np.abs(np.where(shown[:, :, None], released, 0.0)).max(initial=1.0)),
+        float(np.abs(known).max(initial=1.0)),
         float(capacity + len(benchmark.models)) if condition.parsed.ranked else 1.0,
         float(per_score.max()) * (1.0 + _noise_margin(condition)),
     )
@@ -160,6 +163,7 @@ def channelled(
         keys=keys,
         true=true,
         released=released,
+        known=known,
         shown=shown,
         overall=board,
         bound=4.0 * largest,
