@@ -164,6 +164,13 @@ def overall(channel: Channel, released: Float64[Array, "*batch numbers"]) -> Arr
     )
 
 
+def ordered(place: Float64[Array, "*batch"]) -> Float64[Array, "*batch"]:
+    """What places are compared by: 10 decimals, as all losses, since sums of equal size may differ
+    in their last bits.
+    """
+    return jnp.rint(place * 1e10)
+
+
 def _shown(channel: Channel, team: Team, entry: Entry, told: Feedback) -> Team:
     """The team's row after one submission `(rows,)`."""
     whole = jnp.all(told.visible, axis=-1)
@@ -175,7 +182,7 @@ def _shown(channel: Channel, team: Team, entry: Entry, told: Feedback) -> Team:
         standing = jnp.where(whole, place, jnp.inf)
         takes = jnp.ones_like(whole)
     else:
-        takes = own & whole & ((place < team.standing) | (kind == "last"))
+        takes = own & whole & ((ordered(place) < ordered(team.standing)) | (kind == "last"))
         standing = jnp.where(takes, place, team.standing)
     best = jnp.minimum(team.best, overall(channel, entry.losses))
     shown = jnp.minimum(team.shown, jnp.where(whole, released, jnp.inf))

@@ -14,7 +14,7 @@ from jax import lax
 from jaxtyping import Array, Bool, Float64, Int32, Num
 
 from jaxbench.attacker import decoder
-from jaxbench.engine.channel import Channel, Entry, Team, draws, overall
+from jaxbench.engine.channel import Channel, Entry, Team, draws, ordered, overall
 from jaxbench.leaderboard.mechanisms import Feedback, Submission
 
 # A mechanism's step is short: some of them in one pass of the loop cost less.
@@ -181,9 +181,9 @@ def show(
     if kind == "best":
         held = jnp.where(own & whole, place, jnp.inf)
         # The earliest of the smallest.
-        at = jnp.argmin(held, axis=1)
+        at = jnp.argmin(ordered(held), axis=1)
         best = jnp.take_along_axis(held, at[:, None], axis=1)[:, 0]
-        takes, standing = best < team.standing, best
+        takes, standing = ordered(best) < ordered(team.standing), best
     else:
         takers = own & whole if kind == "last" else jnp.broadcast_to(counted[None, :], own.shape)
         at = size - 1 - jnp.argmax(takers[:, ::-1], axis=1)
