@@ -165,8 +165,9 @@ def overall(channel: Channel, released: Float64[Array, "*batch numbers"]) -> Arr
 
 
 def ordered(place: Float64[Array, "*batch"]) -> Float64[Array, "*batch"]:
-    """What places are compared by: 10 decimals, as all losses, since sums of equal size may differ
-    in their last bits.
+    """What places are compared by, in whole 1e-10, as all losses are.
+
+    Weighted sums of equal size may differ in their last bits.
     """
     return jnp.rint(place * 1e10)
 
