@@ -141,7 +141,8 @@ def channelled(
             last = ranked_part(condition.parsed, losses, ticks, capacity)
             built = MechanismChain((*built.parts, *([last] if last is not None else [])))
             released, visible = _ranked_rows(condition, built, keys, true, losses)
-            shares = np.ones((1, 1))
+            # What is released within the best K is a loss; all else is a number as it is.
+            shares = shares if condition.parsed.kind == "top" else np.ones((1, 1))
     shown = np.asarray(visible.all(axis=2))
     known = np.where(shown[:, :, None], released, losses[:, :, None])
     released = np.where(shown[:, :, None], released, NOT_SHOWN)
