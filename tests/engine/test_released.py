@@ -95,13 +95,10 @@ def several(**shared) -> list:
     shared = {"budgets": [1, 2, 66], "holdout_fraction": "1/2"} | shared
     return [
         request(interface=["task", "rank:all", "top:3"], **shared),
-        request(mechanism="rounding:0.1", interface=["task", "bucket:4"], **shared),
-        request(mechanism="ladder:0.05", **shared),
+        request(mechanism="rounding:0.1", **shared),
         request(mechanism="ladder:0.05", decoder="naive", **shared),
-        request(mechanism="ladder:0.02", on="gate", state="global", **shared),
         request(mechanism="frontier_ladder:0.1", state="global", **shared),
-        request(mechanism="delay:3", **shared),
-        request(mechanism=["cap:40", "visibility:everyone"], interface="category", **shared),
+        request(mechanism=["cap:40", "delay:3"], **shared),
     ]
 
 
@@ -115,22 +112,21 @@ def test_together_is_alone(together):
     alone = {}
     for one in several():
         alone |= whole(run(cell(BENCHMARK, one)))
-    assert len(alone) > 10
+    assert len(alone) == 7
     same(together, alone)
 
 
-@pytest.mark.parametrize(("chunk", "call"), [(3, 8), (8, 3)])
+@pytest.mark.parametrize(("chunk", "call"), [(3, 8), pytest.param(8, 3, marks=pytest.mark.slow)])
 def test_chunks_and_calls_of_any_size(monkeypatch, together, chunk, call):
     cut(monkeypatch, chunk=chunk, call=call)
     same(whole(run(cell(BENCHMARK, *several()))), together)
 
 
 def test_the_block_of_candidates_means_nothing(monkeypatch):
-    requests = several(routers="hash", split="hash", budgets=[1, 5, 40, 129])
+    requests = several(routers="hash", split="hash", budgets=[1, 5, 40, 129])[2:]
     expected = whole(run(cell(BENCHMARK, *requests)))
-    for block in (7, 64):
-        monkeypatch.setitem(plan.SHARED_BLOCK, "cpu", block)
-        same(whole(run(cell(BENCHMARK, *requests))), expected)
+    monkeypatch.setitem(plan.SHARED_BLOCK, "cpu", 7)
+    same(whole(run(cell(BENCHMARK, *requests))), expected)
 
 
 def attack(**options) -> None:
@@ -168,18 +164,19 @@ def test_equal_overalls_are_equal_places():
         nothing = jnp.full((1,), jnp.inf)
         zero = jnp.zeros((1,))
         channel = Channel(
-            FrontierLadder(np.zeros((1, 3)), 4), jnp.zeros((1, 2), jnp.uint32), *[shares] * 4
+            FrontierLadder(np.zeros((1, 3)), 4),
+            jnp.zeros((1, 2), jnp.uint32),
+            *[jnp.asarray(shares)] * 4,
         )
         losses = jnp.asarray(profiles[0])[None]
         seen = jnp.ones(losses.shape, dtype=bool)
         true = jnp.array([[0.1, 0.2]])
         team = Team(nothing, zero, zero, jnp.zeros((1,), jnp.int32), nothing, nothing, zero)
         entry, told = Entry(losses, true, true), Feedback(losses, seen, seen)
-        for counted in ([True, True], [True, False]), ([True, True],):
-            mine = team
-            for some in counted[::-1]:
-                mine = feedback.show(channel, mine, entry, told, jnp.array(some))
-            assert mine.reused.tolist() == [0.1]
+        both = feedback.show(channel, team, entry, told, jnp.array([True, True]))
+        first = feedback.show(channel, team, entry, told, jnp.array([True, False]))
+        second = feedback.show(channel, first, entry, told, jnp.array([False, True]))
+        assert both.reused.tolist() == first.reused.tolist() == second.reused.tolist() == [0.1]
 
 
 def mean(profile, shares) -> float:
