@@ -48,7 +48,7 @@ def by_row(
     for n in reversed(rows):
         rule = jax.vmap(rule, in_axes=(None if n == 1 else 0, 0))
     # An axis that serves all is not walked along, so that nothing is repeated.
-    return rule(table.reshape(*(n for n in rows if n != 1), table.shape[-1]), losses)
+    return rule(jnp.reshape(table, (*(n for n in rows if n != 1), table.shape[-1])), losses)
 
 
 def everything(
