@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from released_worlds import BUDGETS, STEPS, agree, worlds
+from worlds import World
 
 pytestmark = pytest.mark.slow
 
