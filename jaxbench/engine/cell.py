@@ -148,7 +148,7 @@ class Chunk:
         release, pair = self.releases[condition], self.endpoints[condition]
         made, rows = self.made[condition], np.arange(len(self.trials))
         if made is not None:
-            apart = made.released[rows, pair.b] - made.released[rows, pair.a]
+            apart = made.known[rows, pair.b] - made.known[rows, pair.a]
         else:
             board = self.tally(condition).board.reused
             both = np.stack([board[rows, pair.a], board[rows, pair.b]], axis=1).astype(np.float64)
@@ -204,7 +204,7 @@ class Chunk:
                 apart.append(true[:, 0] - true[:, 1])
                 channels.append(None)
                 continue
-            losses = made.released[index, pairs[:, view]]
+            losses = made.known[index, pairs[:, view]]
             apart.append(losses[:, 1] - losses[:, 0])
             channels.append(made.channel(here, pairs[:, view]))
         return {

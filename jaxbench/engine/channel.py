@@ -33,7 +33,8 @@ class Channel(eqx.Module):
     - `denominators`: what the released numerators are out of; `factor`: ticks per numerator.
     - `shares`: what one tick of a number is in the released overall loss.
     - `reference`: released losses of both endpoints together, in ticks.
-    - `genuine`: true losses of the genuine models, where the board starts from them.
+    - `genuine`: true losses of the genuine models, where the board starts from them; `so_far`:
+      their smallest true and smallest released overall loss, from which its error counts then.
     - `public_denominators`, `public_factor`: the same for the public part, where a mechanism
       compares two parts.
     """
@@ -45,6 +46,7 @@ class Channel(eqx.Module):
     shares: Float64[Array, "rows numbers"]
     reference: Float64[Array, "rows numbers"]
     genuine: Float64[Array, "rows models numbers"] | None = None
+    so_far: Float64[Array, "rows 2"] | None = None
     prompts: UInt32[Array, "rows slots"] | None = None
     public_denominators: Float64[Array, "rows numbers"] | None = None
     public_factor: Float64[Array, "rows numbers"] | None = None
@@ -113,7 +115,10 @@ def start(channel: Channel, account: int = 0) -> Line:
     none = jnp.full((rows,), jnp.inf, dtype=jnp.float64)
     zero = jnp.zeros((rows,), dtype=jnp.float64)
     answers = jnp.zeros((rows,), dtype=jnp.int32)
-    return Line(state, Team(none, zero, zero, answers, none, none, zero))
+    best, shown = none, none
+    if channel.so_far is not None:
+        best, shown = channel.so_far[:, 0], channel.so_far[:, 1]
+    return Line(state, Team(none, zero, zero, answers, best, shown, zero))
 
 
 def losses(
@@ -162,6 +167,14 @@ def overall(channel: Channel, released: Float64[Array, "*batch numbers"]) -> Arr
     )
 
 
+def ordered(place: Float64[Array, "*batch"]) -> Float64[Array, "*batch"]:
+    """What places are compared by, in whole 1e-10, as all losses are.
+
+    Weighted sums of equal size may differ in their last bits.
+    """
+    return jnp.rint(place * 1e10)
+
+
 def _shown(channel: Channel, team: Team, entry: Entry, told: Feedback) -> Team:
     """The team's row after one submission `(rows,)`."""
     whole = jnp.all(told.visible, axis=-1)
@@ -173,7 +186,7 @@ def _shown(channel: Channel, team: Team, entry: Entry, told: Feedback) -> Team:
         standing = jnp.where(whole, place, jnp.inf)
         takes = jnp.ones_like(whole)
     else:
-        takes = own & whole & ((place < team.standing - CLOSE) | (kind == "last"))
+        takes = own & whole & ((ordered(place) < ordered(team.standing)) | (kind == "last"))
         standing = jnp.where(takes, place, team.standing)
     best = jnp.minimum(team.best, overall(channel, entry.losses))
     shown = jnp.minimum(team.shown, jnp.where(whole, released, jnp.inf))

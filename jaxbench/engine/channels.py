@@ -57,7 +57,8 @@ class Channelled:
     """A mechanism for some trials of one condition, with the genuine rows.
 
     `reads` is what it looks at; `released` are the genuine rows' losses (or ranks) as the board
-    has them, `shown` which rows are there at all, `overall` their released overall. `bound` is the
+    has them, `shown` which rows are there at all, `overall` their released overall. `known` are
+    those of a row that is not shown too: who sees all task scores knows its loss. `bound` is the
     largest weight that a candidate can get.
     """
 
@@ -68,6 +69,7 @@ class Channelled:
     keys: UInt32[np.ndarray, "trials 2"]
     true: Float64[np.ndarray, "trials models numbers"]
     released: Float64[np.ndarray, "trials models numbers"]
+    known: Float64[np.ndarray, "trials models numbers"]
     shown: Bool[np.ndarray, "trials models"]
     overall: Float64[np.ndarray, "trials models"]
     bound: float
@@ -85,8 +87,9 @@ class Channelled:
         fields = {
             "keys": self.keys[here],
             "shares": wide(self.shares),
-            "reference": self.released[here[:, None], pair].sum(axis=1).reshape(rows, -1),
+            "reference": self.known[here[:, None], pair].sum(axis=1).reshape(rows, -1),
             "genuine": self.true[here] if self.from_board else None,
+            "so_far": self._so_far()[here] if self.from_board else None,
         }
         for name, read in zip(("", "public_"), self.reads, strict=False):
             of = np.asarray(read.release.chain.denominators, dtype=np.int64)
@@ -94,10 +97,19 @@ class Channelled:
             fields[f"{name}factor"] = wide((self.ticks.per_score // of).astype(np.float64))
         return fields
 
+    def _so_far(self) -> Float64[np.ndarray, "trials 2"]:
+        """The smallest true and the smallest released overall loss of the genuine rows.
+
+        What repeats its last release shows that with every submission, and needs no first one.
+        """
+        best = (self.true * self.shares[:, None, :]).sum(axis=2).min(axis=1)
+        repeats = self.mechanism.team_row == "last"
+        shown = np.full_like(best, np.inf) if repeats else self.overall.min(axis=1)
+        return np.stack([best, shown], axis=1)
+
     def profiles(self) -> tuple[np.ndarray, np.ndarray]:
         """Released numbers as scores, in ticks: numerators per model, denominators."""
-        per_score = np.broadcast_to(self.ticks.per_score, (1, self.released.shape[2]))
-        per_score = self.ticks.per_score if len(self.ticks.per_score) > 1 else per_score
+        per_score = self.ticks.per_score
         numerators = per_score[:, None, :] - np.rint(self.released).astype(np.int64)
         return np.where(self.shown[:, :, None], numerators, 0), per_score
 
@@ -127,7 +139,10 @@ def channelled(
     per_part = [np.asarray(x.release.chain.denominators, dtype=np.int64) for x in reads]
     ticks = ticks_of(benchmark, units, condition, release, counted, rule, *per_part)
     chain, per_score = condition.on_numbers, ticks.per_score
-    built = build(chain, ticks, on=condition.on, clip=condition.clip, capacity=capacity)
+    from_board = condition.state == "global"
+    # A memory that starts from the board holds the genuine rows too.
+    room = capacity + len(benchmark.models) if from_board else capacity
+    built = build(chain, ticks, on=condition.on, clip=condition.clip, capacity=room)
     true, *public = [x.losses(per_score) for x in reads]
     (keys,) = (np.asarray(k) for k in trial_keys(seed, (Stream.MECHANISM,), trials))
     shares = np.array(ticks.weight_rows(), dtype=np.float64) / per_score
@@ -139,15 +154,17 @@ def channelled(
             last = ranked_part(condition.parsed, losses, ticks, capacity)
             built = MechanismChain((*built.parts, *([last] if last is not None else [])))
             released, visible = _ranked_rows(condition, built, keys, true, losses)
-            shares = np.ones((1, 1))
+            # What is released within the best K is a loss; all else is a number as it is.
+            shares = shares if condition.parsed.kind == "top" else np.ones((1, 1))
     shown = np.asarray(visible.all(axis=2))
+    known = np.where(shown[:, :, None], released, losses[:, :, None])
     released = np.where(shown[:, :, None], released, NOT_SHOWN)
     # Ranks say less than the losses that they are made of, and those order the board.
     placed = losses[:, :, None] if condition.parsed.kind == "rank" else released
     wide = np.broadcast_to(shares, (len(true), shares.shape[1]))
     board = np.where(shown, (placed * wide[:, None, :]).sum(axis=2), NOT_SHOWN)
     largest = max(
-        float(np.abs(np.where(shown[:, :, None], released, 0.0)).max(initial=1.0)),
+        float(np.abs(known).max(initial=1.0)),
         float(capacity + len(benchmark.models)) if condition.parsed.ranked else 1.0,
         float(per_score.max()) * (1.0 + noise_margin(condition)),
     )
@@ -159,10 +176,11 @@ def channelled(
         keys=keys,
         true=true,
         released=released,
+        known=known,
         shown=shown,
         overall=board,
         bound=4.0 * largest,
-        from_board=condition.state == "global",
+        from_board=from_board,
     )
 
 
@@ -174,15 +192,18 @@ def board_profiles(
     numbers = numerators.shape[2]
     even = (Fraction(1, numbers),) * numbers
     in_categories = scoring.mean_weights(benchmark) if tasks else even
-    # A row of weights per trial goes into numerators and denominators, and then all weigh alike.
-    rows = [[w.as_integer_ratio() for w in row] for row in made.ticks.weights_by_trial()]
-    top, below = (np.array([[pair[k] for pair in r] for r in rows], dtype=np.int64) for k in (0, 1))
+    weights = tuple(w for w in made.ticks.weights if isinstance(w, Fraction))
+    overall = numerators, per_score
+    if not weights:
+        # A number weighs as its reused items do, and trials have different ones.
+        items = made.ticks.items
+        overall = numerators * items[:, None, :], per_score * items.sum(axis=1, keepdims=True)
+        weights = (Fraction(1),) * numbers
     return attacker.PublicProfiles(
         numerators,
         per_score,
-        numerators * top[:, None, :],
-        per_score * below,
-        overall_weights=(Fraction(1),) * numbers,
+        *overall,
+        overall_weights=weights,
         mean_weights=in_categories,
         share_weights=in_categories if rule == "equal_category" else even,
         shown=None if made.shown.all() else made.shown,

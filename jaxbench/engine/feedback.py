@@ -17,7 +17,7 @@ from jax import lax
 from jaxtyping import Array, Bool, Float64, Int32, Num
 
 from jaxbench.attacker import decoder
-from jaxbench.engine.channel import CLOSE, Channel, Team, number_uniforms, uniforms
+from jaxbench.engine.channel import Channel, Team, number_uniforms, ordered, uniforms
 from jaxbench.engine.history import Board
 from jaxbench.leaderboard.mechanisms import Feedback, Mechanism, Submission
 
@@ -274,10 +274,10 @@ def show(
     kind, size = channel.mechanism.team_row, len(counted)
     if kind == "best":
         held = jnp.where(own & whole, place, jnp.inf)
-        best = jnp.min(held, axis=1)
         # The earliest of the smallest.
-        at = jnp.argmax(held <= best[:, None] + CLOSE, axis=1)
-        takes, stands = best < team.standing - CLOSE, _pick(held, at)
+        at = jnp.argmin(ordered(held), axis=1)
+        stands = _pick(held, at)
+        takes = ordered(stands) < ordered(team.standing)
     else:
         takers = own & whole if kind == "last" else jnp.broadcast_to(counted[None, :], own.shape)
         at = size - 1 - jnp.argmax(takers[:, ::-1], axis=1)

@@ -64,17 +64,14 @@ def extend_with_boards(
     return lax.scan(step, (history, boards), (reused, heldout, losses), unroll=unroll)[1]
 
 
-def _apart(best: Array, shown: Array) -> Array:
-    """How far what is shown is from what is true, 0 where there is neither."""
-    return jnp.where(jnp.isinf(shown) | jnp.isinf(best), 0.0, jnp.abs(best - shown))
-
-
 def extend_board(
     board: Board, true: Float64[Array, "*shape"], released: Float64[Array, "*shape"]
 ) -> Board:
     """A board after one more submission."""
     best, shown = jnp.minimum(board.best, true), jnp.minimum(board.shown, released)
-    return Board(best, shown, jnp.maximum(board.error, _apart(best, shown)))
+    # Where nothing is shown, or nothing was submitted, there is nothing to compare.
+    apart = jnp.where(jnp.isinf(true) | jnp.isinf(shown), 0.0, jnp.abs(best - shown))
+    return Board(best, shown, jnp.maximum(board.error, apart))
 
 
 def extend_by_one(

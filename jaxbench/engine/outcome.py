@@ -65,12 +65,15 @@ def outcomes_of(
         else:
             team = jax.tree.map(lambda x, seen=seen: x[:, seen], next(teams))
             router = _released_router(chunk, condition, [reused, heldout, *history], team)
-            public = 1.0 - made.overall
+            public, standing = 1.0 - made.overall, np.asarray(team.standing)
+            if made.from_board and made.mechanism.team_row == "last":
+                # One sequence of releases: whoever set the last one is first.
+                standing = np.where(np.isfinite(standing), -np.inf, standing)
             if condition.side.public is not None:
                 # Final entries are ranked by what was never released.
                 public = chunk.private.genuine.reused
             ranking = (
-                metrics.by_score(public, 1.0 - np.asarray(team.standing)),
+                metrics.by_score(public, 1.0 - standing),
                 metrics.by_score(tally.genuine.heldout, router.row_heldout),
             )
         measured = metrics.trial_metrics(tally.genuine, router, *ranking)

@@ -134,7 +134,7 @@ def _call(asked: _Asked, here: Int[np.ndarray, " rows"], shared) -> Found:
             sums[:, :, unit] = both[:, :, evaluator.units.of_item == unit].sum(axis=2)
     prompts = per_slot(np.broadcast_to(chunk.cell.prompts, (len(here), len(chunk.cell.prompts))))
     history = metrics.genuine_history(chunk.tally(0).genuine)
-    losses = made.released[here[:, None], pairs]
+    losses = made.known[here[:, None], pairs]
     rows: dict[str, Any] = {
         "differences": differences,
         "sums": sums,

@@ -30,13 +30,13 @@ def ranked_part(
 
     **Errors:** `BadRequest` for intervals of numbers that are no plain mean of 0/1 scores.
     """
-    pool = jnp.asarray(np.sort(genuine, axis=1))
+    pool = np.sort(genuine, axis=1)
     if interface.kind == "rank":
         return RankAll(pool, capacity) if interface.everyone else Rank(pool)
     if interface.kind == "bucket":
-        return Bucket(pool, jnp.full((1, 1), float(interface.size), dtype=jnp.float64))
+        return Bucket(pool, np.full((1, 1), interface.size, dtype=np.float64))
     if interface.kind == "top":
-        return TopK(smallest(pool, interface.size))
+        return TopK(np.asarray(smallest(jnp.asarray(pool), interface.size)))
     per_item = ticks.per_score // ticks.items
     whole = genuine / per_item
     if not ticks.plain or not np.array_equal(whole, np.rint(whole)):
@@ -53,9 +53,9 @@ def ranked_part(
         np.stack([np.pad(row[end], (0, longest - len(row[end]))) for row in rows])
         for end in range(2)
     )
-    each = jnp.asarray(per_item.astype(np.float64))
+    each = per_item.astype(np.float64)
     if interface.kind == "interval":
-        return Interval(jnp.asarray(low + high), each)
+        return Interval(low + high, each)
     counts = np.rint(whole).astype(np.int64)
     uppers = np.take_along_axis(np.broadcast_to(high, (len(counts), longest)), counts, axis=1)
-    return IntervalRank(jnp.asarray(low), jnp.asarray(np.sort(uppers, axis=1)), each)
+    return IntervalRank(low, np.sort(uppers, axis=1), each)

@@ -82,9 +82,9 @@ def mean_interval(
 
 
 def look_up(
-    table: Float64[Array, "*rows counts"],
+    table: Float64[Array | np.ndarray, "*rows counts"],
     losses: Float64[Array, "..."],
-    per_item: Float64[Array, "..."],
+    per_item: Float64[Array | np.ndarray, "..."],
 ) -> Float64[Array, "..."]:
     """The entries of a row's table at its losses.
 
@@ -107,8 +107,8 @@ class Interval(Mechanism):
     its rows are the leading axes of a batch. `per_item`: ticks of one wrong item.
     """
 
-    table: Float64[Array, "*rows counts"]
-    per_item: Float64[Array, "..."]
+    table: Float64[Array | np.ndarray, "*rows counts"]
+    per_item: Float64[Array | np.ndarray, "..."]
 
     @property
     def stateless(self) -> bool:
@@ -128,9 +128,9 @@ class IntervalRank(Mechanism):
     `per_item`: ticks of one wrong item.
     """
 
-    lower: Float64[Array, "*rows counts"]
-    uppers: Float64[Array, "*trials models"]
-    per_item: Float64[Array, "..."]
+    lower: Float64[Array | np.ndarray, "*shared counts"]
+    uppers: Float64[Array | np.ndarray, "*rows models"]
+    per_item: Float64[Array | np.ndarray, "..."]
 
     @property
     def stateless(self) -> bool:

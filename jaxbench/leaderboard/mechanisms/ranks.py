@@ -10,13 +10,14 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float64, Int32, Shaped
 
 from jaxbench.leaderboard.mechanisms.base import Feedback, Mechanism, Submission, spread
 
 
 def count_below(
-    pool: Float64[Array, "*rows models"], losses: Float64[Array, "..."]
+    pool: Float64[Array | np.ndarray, "*rows models"], losses: Float64[Array, "..."]
 ) -> Float64[Array, "..."]:
     """How many entries of a row's pool lie below each of its losses, by binary search.
 
@@ -34,7 +35,7 @@ def count_below(
 
 def by_row(
     rule: Callable[[Array, Array], Array],
-    table: Float64[Array, "*rows entries"],
+    table: Float64[Array | np.ndarray, "*rows entries"],
     losses: Float64[Array, "..."],
 ) -> Shaped[Array, "..."]:
     """A rule of every row of a table and the losses of that row; rows are as in `count_below`."""
@@ -47,7 +48,7 @@ def by_row(
     for n in reversed(rows):
         rule = jax.vmap(rule, in_axes=(None if n == 1 else 0, 0))
     # An axis that serves all is not walked along, so that nothing is repeated.
-    return rule(table.reshape(*(n for n in rows if n != 1), table.shape[-1]), losses)
+    return rule(jnp.reshape(table, (*(n for n in rows if n != 1), table.shape[-1])), losses)
 
 
 def everything(
@@ -66,7 +67,7 @@ class Rank(Mechanism):
     axes of a batch.
     """
 
-    pool: Float64[Array, "*rows models"]
+    pool: Float64[Array | np.ndarray, "*rows models"]
 
     @property
     def stateless(self) -> bool:
@@ -87,8 +88,8 @@ class Bucket(Mechanism):
     loss in it is padding and no model.
     """
 
-    pool: Float64[Array, "*rows models"]
-    buckets: Float64[Array, "..."]
+    pool: Float64[Array | np.ndarray, "*rows models"]
+    buckets: Float64[Array | np.ndarray, "..."]
 
     @property
     def stateless(self) -> bool:
@@ -118,7 +119,7 @@ class RankAll(Mechanism):
     as one that comes later would take the place of the last.
     """
 
-    pool: Float64[Array, "*rows models"]
+    pool: Float64[Array | np.ndarray, "*rows models"]
     capacity: int = eqx.field(static=True)
 
     def start(self, first: Any) -> Earlier:

@@ -6,6 +6,7 @@ It acts on one number, the overall loss in ticks. Source: spec of the mechanisms
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float64
 
 from jaxbench.leaderboard.mechanisms.base import Feedback, Mechanism, Submission
@@ -49,7 +50,7 @@ class TopK(Mechanism):
     the board before the first submission (see `smallest`); its last axis is K.
     """
 
-    pool: Float64[Array, "*batch entries"]
+    pool: Float64[Array | np.ndarray, "*batch entries"]
 
     @property
     def steady(self) -> bool:
