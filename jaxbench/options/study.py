@@ -22,7 +22,7 @@ from pathlib import Path
 
 import yaml
 
-from jaxbench.errors import BadRequest, unknown
+from jaxbench.errors import BadRequest, counted, unknown
 from jaxbench.options import parse
 from jaxbench.options.figure import FigureSpec, read_figures
 from jaxbench.options.grid import AT_HAND, WORLD, axis, grid, mapping, override
@@ -36,7 +36,7 @@ KEYS = (
 )  # fmt: skip
 IMPOSSIBLE = ("refuse", "skip")
 # Tables that a study can ask for beside its summary.
-TABLES = ("policies",)
+TABLES = ("policies", "mechanisms", "submitters")
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Study:
     """A study at one size: the options of every condition, and which of them vary.
 
     `source` is the file as it was read. `contraction` and `table` ask for tables beside the
-    summary.
+    summary. `notes` say what of the study has given way to options beside it.
     """
 
     name: str
@@ -70,6 +70,7 @@ class Study:
     source: Mapping[str, object]
     contraction: ContractionSpec | None = None
     table: str | None = None
+    notes: tuple[str, ...] = ()
 
 
 def study_directory() -> Path:
@@ -112,7 +113,7 @@ def read_study(
     vary = mapping(place, "vary", found.get("vary"))
     vary |= mapping(place, f"sizes.{size}.vary", changed.get("vary"))
     listed = _listed(place, changed.get("conditions", found.get("conditions")), at_hand)
-    override(options, vary, listed, overrides)
+    gone = override(options, vary, listed, overrides)
     for part in (options, vary, *listed):
         for option in ("benchmark", "path", "items"):
             parse.no_address(option, part.get(option))
@@ -126,18 +127,18 @@ def read_study(
     impossible = parse.choice(
         f"impossible in {place}", found.get("impossible", "refuse"), IMPOSSIBLE, IMPOSSIBLE
     )
-    several = {key for entry in listed for key in entry if len(listed) > 1}
     return Study(
         name=Path(name).stem,
         size=size,
         summary=" ".join(str(found.get("summary", "")).split()),
         conditions=tuple(conditions),
-        varied=(*axes, *sorted(several - set(axes))),
+        varied=(*axes, *sorted(_several(listed) - set(axes))),
         figures=read_figures(place, found.get("figures")),
         skip_impossible=impossible == "skip",
         source=found,
         contraction=_contraction(place, found.get("contraction")),
         table=_table(place, found.get("table")),
+        notes=_giving_way(gone, overrides, len(conditions)),
     )
 
 
@@ -224,6 +225,23 @@ def _listed(
         else:
             found.append(condition)
     return found
+
+
+def _several(listed: Sequence[Mapping[str, object]]) -> set[str]:
+    """What listed conditions may differ in."""
+    return {key for entry in listed for key in entry if len(listed) > 1}
+
+
+def _giving_way(gone: Sequence[str], overrides: Mapping[str, object], left: int) -> tuple[str, ...]:
+    """What to say where a source that is given takes away what the study varies."""
+    if not gone:
+        return ()
+    source = next(key for key in ("benchmark", "path", WORLD) if overrides.get(key) is not None)
+    given = f"{source}={parse.show(overrides[source])}"
+    return (
+        f"note: {', '.join(gone)} of the study gave way to {given}; "
+        f"{counted(left, 'condition')} left",
+    )
 
 
 def _contraction(place: str, given: object) -> ContractionSpec | None:

@@ -80,7 +80,7 @@ def plan_cells(study: Study, open_benchmark: Opener) -> SweepPlan:
     figures, notes = fitting(study, cells)
     contraction, more = compared(study, cells)
     study = replace(study, figures=figures, contraction=contraction)
-    return SweepPlan(study, tuple(cells), tuple(skipped), notes + more)
+    return SweepPlan(study, tuple(cells), tuple(skipped), study.notes + notes + more)
 
 
 def _cell(asked: Asked, benchmark: Benchmark | None, world: WorldSpec | None) -> CellPlan:

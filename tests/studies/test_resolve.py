@@ -336,6 +336,10 @@ def test_figures_give_way_to_options(plan, plan_worlds):
     assert found.notes == ("note: no figure j: none of its budgets is run",)
     found = plan_worlds(vary=vary, figures=figures, given={"benchmark": "terminal_science"})
     assert kept(found) == [("budget", ("interface",), None), ("budget", (), None)]
-    assert [note.split(":")[1] for note in found.notes] == [
+    assert found.notes[0] == (
+        "note: world.seed, world.tasks of the study gave way to benchmark=terminal_science; "
+        "1 condition left"
+    )
+    assert [note.split(":")[1] for note in found.notes[1:]] == [
         " no figure g", " no figure h", " no figure j"
     ]  # fmt: skip
