@@ -177,7 +177,7 @@ def test_what_gives_way_is_said(read):
     )
     study = read({"options": {}, "vary": vary | {"benchmark": ["a", "b"]}}, world={"items": 40})
     assert study.notes == (
-        "note: benchmark of the study gave way to world={items:40}; 2 conditions left",
+        "note: benchmark of the study gave way to world={items:40}; 4 conditions left",
     )
     # A value in place of another one, and a source that was the same throughout, are no surprise.
     assert read({}, benchmark="x").notes == ()
