@@ -12,11 +12,11 @@ from collections.abc import Callable
 
 import jax
 from machine import paired, write
-from sweep import in_turns
 
 from jaxbench.engine import Evaluator, run_cell
 from jaxbench.engine.cell import Cell
 from jaxbench.engine.requests import request_for
+from sweep import in_turns
 from worlds import BUDGETS, kernel_calls, world
 
 TRIALS = 256
