@@ -4,6 +4,7 @@
     options: {preset: simulation, trials: 1000}          # the same in every condition
     vary: {endpoints: [top5, full_frontier], seed: [0, 1]}   # a grid: every combination
     conditions: [{interface: task}, {interface: aggregate}]  # or a list, crossed with the grid
+    sources: [{benchmark: at_hand}, {world: {items: 60}}]    # and with where outcomes come from
     impossible: skip                                     # what a benchmark cannot do is left out
     sizes: {smoke: {options: {trials: 20}}, full: {}}    # what each size changes
     figures: [{name: loss, metric: selection_loss_pp, lines: [endpoints], panels: benchmark}]
@@ -31,12 +32,16 @@ from jaxbench.options.table import ATTACK
 from jaxbench.options.world import PARAMETERS
 
 KEYS = (
-    "summary", "options", "vary", "conditions", "impossible", "sizes", "figures", "contraction",
-    "table",
+    "summary", "options", "vary", "conditions", "sources", "impossible", "sizes", "figures",
+    "contraction", "table",
 )  # fmt: skip
+# What a size can change.
+CHANGED = ("options", "vary", "conditions", "sources")
 IMPOSSIBLE = ("refuse", "skip")
 # Tables that a study can ask for beside its summary.
 TABLES = ("policies", "mechanisms", "submitters")
+# Files that a study may leave beside its summary: `NAME.csv`.
+TABLE_FILES = ("contraction", "false_winners", *TABLES)
 
 
 @dataclass(frozen=True)
@@ -106,13 +111,17 @@ def read_study(
         raise unknown(f"size of study {name}", size, sizes)
     changed = sizes[size]
     for key in changed:
-        if key not in ("options", "vary", "conditions"):
-            raise unknown(f"key of sizes.{size} in {place}", key, ("options", "vary", "conditions"))
+        if key not in CHANGED:
+            raise unknown(f"key of sizes.{size} in {place}", key, CHANGED)
     options = mapping(place, "options", found.get("options"))
     options |= mapping(place, f"sizes.{size}.options", changed.get("options"))
     vary = mapping(place, "vary", found.get("vary"))
     vary |= mapping(place, f"sizes.{size}.vary", changed.get("vary"))
-    listed = _listed(place, changed.get("conditions", found.get("conditions")), at_hand)
+    conditions, sources = (
+        _listed(place, key, changed.get(key, found.get(key)), at_hand)
+        for key in ("conditions", "sources")
+    )
+    listed = [source | condition for source in sources for condition in conditions]
     gone = override(options, vary, listed, overrides)
     for part in (options, vary, *listed):
         for option in ("benchmark", "path", "items"):
@@ -209,17 +218,17 @@ def _mapping(place: str, text: str, keys: Sequence[str]) -> dict[str, object]:
 
 
 def _listed(
-    place: str, value: object, at_hand: Callable[[], Sequence[str]]
+    place: str, key: str, value: object, at_hand: Callable[[], Sequence[str]]
 ) -> list[dict[str, object]]:
     if value is None:
         return [{}]
     if not isinstance(value, list) or not value:
         raise BadRequest(
-            f"{place}: conditions is {parse.show(value)}; expected a list of at least one mapping"
+            f"{place}: {key} is {parse.show(value)}; expected a list of at least one mapping"
         )
     found = []
     for entry in value:
-        condition = mapping(place, "conditions", entry)
+        condition = mapping(place, key, entry)
         if condition.get("benchmark") == AT_HAND:
             found += [condition | {"benchmark": name} for name in at_hand()]
         else:
