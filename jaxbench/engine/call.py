@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import jax
 import numpy as np
@@ -15,6 +15,7 @@ from jaxbench.engine.channel import Team
 from jaxbench.engine.frame import Frame
 from jaxbench.engine.layout import Layout
 
+Rules = TypeVar("Rules")
 # Some trials of a chunk (their places in it), and its slots.
 Piece = tuple[Chunk, Layout, np.ndarray]
 
@@ -36,12 +37,11 @@ class Found(NamedTuple):
 
 def structure(chunk: Chunk) -> object:
     """What two chunks share if they run in one program: everything but the numbers."""
-    evaluator = chunk.cell.evaluator
     leaves, tree = jax.tree.flatten(chunk.rules)
     shapes = [np.shape(leaf) for leaf in leaves]
     # Arrays with an axis for rows may have it or not.
     trailing = tuple(shape[1:] if len(shape) == 3 else shape for shape in shapes)
-    budgets = evaluator.budgets_run
+    budgets = chunk.budgets
     mechanisms = [
         (jax.tree.structure(made.mechanism), tuple(map(_kind, jax.tree.leaves(made.mechanism))))
         for made in chunk.made
@@ -63,7 +63,7 @@ def joint(chunk: Chunk) -> object:
         for leaf in jax.tree.leaves(made.mechanism)
         if len(leaf) == 1
     )
-    return chunk.cell.evaluator.budgets_run, numbers, shared
+    return chunk.budgets, numbers, shared
 
 
 def _kind(leaf: np.ndarray) -> tuple:
@@ -107,7 +107,7 @@ def arguments_of(
 
     The counts are per row, view and unit, on the reused and on the held-out side.
     """
-    budgets = np.array(pieces[0][0].cell.evaluator.budgets_run, dtype=np.int32)
+    budgets = np.array(pieces[0][0].budgets, dtype=np.int32)
     rows = _joined([chunk.rows(layout, here) for chunk, layout, here in pieces])
     fresh = None
     if shared is None:
@@ -169,12 +169,14 @@ def _joined_rules(pieces: list[Piece]) -> kernel.Rules:
 
 
 def _rules_at(chunk: Chunk, here: np.ndarray) -> kernel.Rules:
-    if not chunk.varies:
-        return chunk.rules
-    trials = len(chunk.trials)
+    return at_rows(chunk.rules, here, len(chunk.trials)) if chunk.varies else chunk.rules
+
+
+def at_rows(rules: Rules, here: np.ndarray, trials: int) -> Rules:
+    """Rules of some of the `trials`; what is the same in all of them stays."""
 
     def take(x):
         # Of the rules' arrays only those with a trial axis have three.
-        return x[here] if np.ndim(x) == 3 and len(x) == trials else x
+        return x[here] if trials > 1 and np.ndim(x) == 3 and len(x) == trials else x
 
-    return jax.tree.map(take, chunk.rules)
+    return jax.tree.map(take, rules)

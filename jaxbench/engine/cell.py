@@ -16,7 +16,7 @@ from jaxbench.counters import Stream, trial_keys
 from jaxbench.engine import kernel, plan
 from jaxbench.engine.banks import SharedBanks
 from jaxbench.engine.channels import Channelled
-from jaxbench.engine.conditions import Condition
+from jaxbench.engine.conditions import Condition, Side, budgets_run
 from jaxbench.engine.evaluator import Evaluator
 from jaxbench.engine.frame import Frame
 from jaxbench.engine.layout import Layout
@@ -26,7 +26,7 @@ from jaxbench.metrics.trial import History
 
 @dataclass(frozen=True)
 class Chunk:
-    """Some trials of a cell: tallies per number of reused items, endpoints per condition.
+    """Some trials of a cell under some conditions: tallies per side, endpoints per condition.
 
     `views[view_of[c]]` is the view of condition c: its tally, and the condition whose endpoints it
     takes. `made[c]` is what stands between its numbers and their release, if anything does.
@@ -35,15 +35,29 @@ class Chunk:
     cell: "Cell"
     conditions: tuple[Condition, ...]
     trials: Int[np.ndarray, " trials"]
-    tallies: dict[int | None, Tally]
+    tallies: dict[Side, Tally]
     endpoints: tuple[attacker.Endpoints, ...]
     made: tuple[Channelled | None, ...]
-    views: tuple[tuple[int | None, int], ...]
+    views: tuple[tuple[Side, int], ...]
     view_of: tuple[int, ...]
 
     def tally(self, condition: int) -> Tally:
         """The tally of a condition."""
         return self.tallies[self.views[self.view_of[condition]][0]]
+
+    @cached_property
+    def budgets(self) -> tuple[int, ...]:
+        """The budgets at which routers are needed."""
+        return budgets_run(self.conditions, self.cell.evaluator.budgets)
+
+    @cached_property
+    def private(self) -> Tally:
+        """The reused items that are kept from the board, where the condition keeps some."""
+        side = self.conditions[0].side
+        whole = self.cell.tallies(self.trials, [side._replace(public=None)])
+        (split,) = (tally.split for tally in whole.values())
+        apart = split.reused & ~self.tally(0).split.reused
+        return self.cell.evaluator.tally(split._replace(reused=apart))
 
     @cached_property
     def releases(self) -> tuple[leaderboard.Release, ...]:
@@ -167,7 +181,7 @@ class Chunk:
                 axis=1,
             )
 
-        def of_pair(side: str, size: int | None, pair: np.ndarray) -> np.ndarray:
+        def of_pair(side: str, size: Side, pair: np.ndarray) -> np.ndarray:
             """Counts of A and B per unit."""
             return getattr(self.tallies[size].board, side)[index, pair].astype(np.float64)
 
@@ -211,18 +225,25 @@ class Chunk:
         return tuple(None if made is None else made.mechanism.at(here) for made in self.made)
 
     @cached_property
-    def _histories(self) -> dict[int | None, History]:
-        """The history of the genuine models per number of reused items."""
+    def _histories(self) -> dict[Side, History]:
+        """The history of the genuine models per side."""
         return {
             size: metrics.genuine_history(tally.genuine) for size, tally in self.tallies.items()
         }
 
-    def fresh_bank(self, layout: Layout, here: Int[np.ndarray, " rows"]) -> dict[str, np.ndarray]:
-        """The fields of `attacker.FreshBank` for some of the trials, in numpy."""
+    def fresh_bank(
+        self,
+        layout: Layout,
+        here: Int[np.ndarray, " rows"],
+        layouts: Int[np.ndarray, " rows"] | None = None,
+    ) -> dict[str, np.ndarray]:
+        """The fields of `attacker.FreshBank` for some of the trials, in numpy.
+
+        **Arguments:** `layouts`: which of the layout's each takes (None: that of its trial).
+        """
         prompts = self.cell.prompts
-        per_slot = layout.gather(
-            np.broadcast_to(prompts, (len(here), len(prompts))), self.layout_of_trial[here]
-        )
+        layouts = self.layout_of_trial[here] if layouts is None else layouts
+        per_slot = layout.gather(np.broadcast_to(prompts, (len(here), len(prompts))), layouts)
         keys, ties = self._keys
         return {"keys": keys[here], "tie_keys": ties[here], "prompts": per_slot}
 
@@ -242,6 +263,9 @@ class Cell:
         self.fresh = evaluator.request.routers == "prng"
         self.reduced = evaluator.request.simulator == "reduced"
         name = evaluator.request.submitter.name
+        # Whether some condition needs the numbers of every task.
+        self._by_task = any(c.acting.kind != "aggregate" for c in evaluator.conditions)
+        self._latest: tuple[bytes, dict[Side, Tally]] = b"", {}
         # The static router is what budget 1 submits.
         self.votes = name if name in ("sign", "majority") else "linear"
         self.block = plan.block(jax.default_backend(), fresh=self.fresh)
@@ -263,7 +287,7 @@ class Cell:
     @property
     def most_views(self) -> int:
         """Views there can be: conditions that see the same have the same endpoints."""
-        return len({(self._sees(c), c.reused_items) for c in self.evaluator.conditions})
+        return len({(self._sees(c), c.side) for c in self.evaluator.conditions})
 
     @cached_property
     def prompts(self) -> np.ndarray:
@@ -279,23 +303,21 @@ class Cell:
         """
         evaluator = self.evaluator
         conditions = self.in_blocks if conditions is None else conditions
-        sizes = list(dict.fromkeys(c.reused_items for c in conditions))
-        whole = evaluator.split(trials)
-        splits = evaluator.fewer_reused(whole, trials, sizes)
-        tallies = {size: evaluator.tally(splits[size]) for size in sizes}
-        # Endpoints are chosen with all reused items public.
-        full = tallies[None] if None in tallies else evaluator.tally(whole)
+        # Endpoints are chosen with all reused items that are public.
+        sides = list(
+            dict.fromkeys(s for c in conditions for s in (c.side, c.side._replace(size=None)))
+        )
+        tallies = self.tallies(trials, sides)
         by_task = evaluator.request.endpoint_view == "tasks"
         found: dict[object, Channelled] = {}
 
-        def made(condition: Condition, size: int | None) -> Channelled | None:
+        def made(condition: Condition, side: Side) -> Channelled | None:
             """What stands between numbers and their release, made once."""
             if not condition.channelled:
                 return None
-            key = condition.channel_key, size
+            key = condition.channel_key, side
             if key not in found:
-                tally = full if size is None else tallies[size]
-                found[key] = evaluator.channelled(tally, condition, trials)
+                found[key] = evaluator.channelled(tallies[side], condition, trials)
             return found[key]
 
         chosen: dict[object, attacker.Endpoints] = {}
@@ -303,12 +325,13 @@ class Cell:
         for condition in conditions:
             key = self._sees(condition)
             if key not in chosen:
-                board = None if by_task else made(condition, None)
-                profiles = evaluator.profiles(full, condition, board)
+                whole = condition.side._replace(size=None)
+                board = None if by_task else made(condition, whole)
+                profiles = evaluator.profiles(tallies[whole], condition, board)
                 chosen[key] = attacker.choose_endpoints(profiles, condition.rule)
             endpoints.append(chosen[key])
         groups = self._regroup(conditions, endpoints)
-        views = [(c.reused_items, groups[i]) for i, c in enumerate(conditions)]
+        views = [(c.side, groups[i]) for i, c in enumerate(conditions)]
         distinct = list(dict.fromkeys(views))
         return Chunk(
             cell=self,
@@ -316,16 +339,37 @@ class Cell:
             trials=trials,
             tallies=tallies,
             endpoints=tuple(endpoints),
-            made=tuple(made(c, c.reused_items) for c in conditions),
+            made=tuple(made(c, c.side) for c in conditions),
             views=tuple(distinct),
             view_of=tuple(distinct.index(view) for view in views),
         )
+
+    def tallies(self, trials: Int[np.ndarray, " trials"], sides: list[Side]) -> dict[Side, Tally]:
+        """The tallies of some sides; those of the latest trials are kept for other conditions."""
+        evaluator, key = self.evaluator, trials.tobytes()
+        if self._latest[0] != key:
+            self._latest = key, {}
+        held = self._latest[1]
+        missing = [side for side in sides if side not in held]
+        sizes = list(dict.fromkeys(side.size for side in missing))
+        splits = evaluator.fewer_reused(evaluator.split(trials), trials, sizes) if missing else {}
+        for side in missing:
+            split = splits[side.size]
+            if side.public is not None:
+                by_task = evaluator.request.scoring != "item_mean"
+                part = evaluator.public_part(
+                    split.reused, trials, side.public, (by_task or self._by_task, by_task)
+                )
+                split = split._replace(reused=part)
+            held[side] = evaluator.tally(split)
+        return {side: held[side] for side in sides}
 
     def _sees(self, condition: Condition) -> tuple:
         """What the endpoints of a condition depend on."""
         by_task = self.evaluator.request.endpoint_view == "tasks"
         seen = None if by_task else (condition.channel_key or condition.interface)
-        return condition.rule, seen, condition.precision, condition.extra_overall
+        public = condition.side.public
+        return condition.rule, seen, condition.precision, condition.extra_overall, public
 
     def _regroup(
         self, conditions: tuple[Condition, ...], endpoints: list[attacker.Endpoints]

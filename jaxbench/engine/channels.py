@@ -18,14 +18,14 @@ from jaxbench import attacker, leaderboard
 from jaxbench.benchmark import Benchmark, scoring
 from jaxbench.benchmark.units import Units
 from jaxbench.counters import Stream, trial_keys
-from jaxbench.engine.channel import Channel, uniforms
+from jaxbench.engine.channel import uniforms
 from jaxbench.engine.conditions import Condition
-from jaxbench.errors import BadRequest
+from jaxbench.engine.numbers import noise_margin, ticks_of
 from jaxbench.leaderboard.mechanisms import Mechanism, Submission
 from jaxbench.leaderboard.mechanisms.boards import ranked_part
-from jaxbench.leaderboard.mechanisms.build import Ticks, build, refined
+from jaxbench.leaderboard.mechanisms.build import build
 from jaxbench.leaderboard.mechanisms.chain import MechanismChain
-from jaxbench.leaderboard.mechanisms.ticks import Strata
+from jaxbench.leaderboard.mechanisms.ticks import Ticks
 
 # Numbers of draws for genuine rows: behind those of all submissions.
 GENUINE, GENUINE_START = 2**31, 2**31 + 2**30
@@ -34,18 +34,36 @@ NOT_SHOWN = 2.0**40
 
 
 @dataclass(frozen=True)
+class Read:
+    """What a mechanism looks at: items of the reused side, and the genuine rows on them.
+
+    `counts` are those of the genuine rows per unit.
+    """
+
+    items: Bool[np.ndarray, "trials items"]
+    release: leaderboard.Release
+    counts: Float64[np.ndarray, "trials models units"]
+
+    def losses(
+        self, per_score: Int[np.ndarray, "#trials numbers"]
+    ) -> Float64[np.ndarray, "trials models numbers"]:
+        """True losses of the genuine rows, in ticks."""
+        of = np.asarray(self.release.chain.denominators, dtype=np.int64)
+        return (of[:, None, :] - self.release.chain(self.counts)) * (per_score // of)[:, None, :]
+
+
+@dataclass(frozen=True)
 class Channelled:
     """A mechanism for some trials of one condition, with the genuine rows.
 
-    `release` gives the numbers that it acts on; `released` are the genuine rows' losses (or ranks)
-    as the board has them, `shown` which rows are there at all, `overall` their released overall.
-    `bound` is the largest weight that a candidate can get.
+    `reads` is what it looks at; `released` are the genuine rows' losses (or ranks) as the board
+    has them, `shown` which rows are there at all, `overall` their released overall. `bound` is the
+    largest weight that a candidate can get.
     """
 
-    release: leaderboard.Release
+    reads: tuple[Read, ...]
     ticks: Ticks
     mechanism: MechanismChain
-    factor: Float64[np.ndarray, "#trials numbers"]
     shares: Float64[np.ndarray, "#trials numbers"]
     keys: UInt32[np.ndarray, "trials 2"]
     true: Float64[np.ndarray, "trials models numbers"]
@@ -64,14 +82,17 @@ class Channelled:
         def wide(x: np.ndarray) -> np.ndarray:
             return np.broadcast_to(x, (len(self.keys), x.shape[1]))[here]
 
-        return {
+        fields = {
             "keys": self.keys[here],
-            "denominators": wide(np.asarray(self.release.chain.denominators, dtype=np.float64)),
-            "factor": wide(self.factor),
             "shares": wide(self.shares),
             "reference": self.released[here[:, None], pair].sum(axis=1).reshape(rows, -1),
             "genuine": self.true[here] if self.from_board else None,
         }
+        for name, read in zip(("", "public_"), self.reads, strict=False):
+            of = np.asarray(read.release.chain.denominators, dtype=np.int64)
+            fields[f"{name}denominators"] = wide(of.astype(np.float64))
+            fields[f"{name}factor"] = wide((self.ticks.per_score // of).astype(np.float64))
+        return fields
 
     def profiles(self) -> tuple[np.ndarray, np.ndarray]:
         """Released numbers as scores, in ticks: numerators per model, denominators."""
@@ -86,9 +107,9 @@ def channelled(
     units: Units,
     condition: Condition,
     release: leaderboard.Release,
+    reads: tuple[Read, ...],
     *,
     counted: Int[np.ndarray, "#trials units"],
-    counts: Float64[np.ndarray, "trials models units"],
     trials: Int[np.ndarray, " trials"],
     rule: str,
     seed: int,
@@ -96,33 +117,23 @@ def channelled(
 ) -> Channelled:
     """Build a condition's mechanism for some trials and pass the genuine rows through it.
 
-    **Arguments:** `release`: of the numbers that it acts on; `counted`, `counts`: what units are
-    counted out of, and the genuine rows' counts, on the reused side; `rule`: the scoring rule;
+    **Arguments:** `release`: of the numbers that it acts on, on the reused side; `reads`: what it
+    looks at, that side itself or, where a mechanism compares two parts, the rest and the public
+    one; `counted`: what units are counted out of on the reused side; `rule`: the scoring rule;
     `capacity`: submissions of a trial at most.
 
     **Errors:** `BadRequest` where the mechanism cannot act on these numbers.
     """
-    denominators = np.asarray(release.chain.denominators, dtype=np.int64)
-    items = np.stack(
-        [counted[:, list(part)].sum(axis=1) for part in release.units], axis=1
-    ) // benchmark.denominator  # fmt: skip
-    chain = condition.on_numbers
-    per_score = refined(chain, denominators, items=items, reused=items.sum(axis=1))
-    ticks = Ticks(
-        per_score=per_score,
-        items=items,
-        weights=_weights(benchmark, units, condition, release, items, rule),
-        plain=_plain(benchmark, condition, release, rule),
-        strata=_strata(benchmark, units, condition, counted, rule),
-    )
+    per_part = [np.asarray(x.release.chain.denominators, dtype=np.int64) for x in reads]
+    ticks = ticks_of(benchmark, units, condition, release, counted, rule, *per_part)
+    chain, per_score = condition.on_numbers, ticks.per_score
     built = build(chain, ticks, on=condition.on, clip=condition.clip, capacity=capacity)
-    factor = (per_score // denominators).astype(np.float64)
-    true = (denominators[:, None, :] - release.chain(counts)) * factor[:, None, :]
+    true, *public = [x.losses(per_score) for x in reads]
     (keys,) = (np.asarray(k) for k in trial_keys(seed, (Stream.MECHANISM,), trials))
     shares = np.array(ticks.weight_rows(), dtype=np.float64) / per_score
     losses = true[:, :, 0]
     with jax.enable_x64(True):
-        released, visible = _first_submissions(built, keys, true)
+        released, visible = _first_submissions(built, keys, true, *public)
         if condition.parsed.ranked:
             losses = np.where(visible, released, NOT_SHOWN)[:, :, 0]
             last = ranked_part(condition.parsed, losses, ticks, capacity)
@@ -138,13 +149,12 @@ def channelled(
     largest = max(
         float(np.abs(np.where(shown[:, :, None], released, 0.0)).max(initial=1.0)),
         float(capacity + len(benchmark.models)) if condition.parsed.ranked else 1.0,
-        float(per_score.max()) * (1.0 + _noise_margin(condition)),
+        float(per_score.max()) * (1.0 + noise_margin(condition)),
     )
     return Channelled(
-        release=release,
+        reads=reads,
         ticks=ticks,
-        mechanism=built,
-        factor=factor,
+        mechanism=jax.tree.map(np.asarray, built),
         shares=shares,
         keys=keys,
         true=true,
@@ -164,14 +174,15 @@ def board_profiles(
     numbers = numerators.shape[2]
     even = (Fraction(1, numbers),) * numbers
     in_categories = scoring.mean_weights(benchmark) if tasks else even
-    weights = made.ticks.weights
-    exact = tuple(w for w in weights if isinstance(w, Fraction)) or even
+    # A row of weights per trial goes into numerators and denominators, and then all weigh alike.
+    rows = [[w.as_integer_ratio() for w in row] for row in made.ticks.weights_by_trial()]
+    top, below = (np.array([[pair[k] for pair in r] for r in rows], dtype=np.int64) for k in (0, 1))
     return attacker.PublicProfiles(
         numerators,
         per_score,
-        numerators,
-        per_score,
-        overall_weights=exact if numbers > 1 else (Fraction(1),),
+        numerators * top[:, None, :],
+        per_score * below,
+        overall_weights=(Fraction(1),) * numbers,
         mean_weights=in_categories,
         share_weights=in_categories if rule == "equal_category" else even,
         shown=None if made.shown.all() else made.shown,
@@ -179,7 +190,9 @@ def board_profiles(
 
 
 @eqx.filter_jit
-def _submit_once(mechanism: Mechanism, keys: Array, losses: Array) -> tuple[Array, Array]:
+def _submit_once(
+    mechanism: Mechanism, keys: Array, losses: Array, public: Array | None
+) -> tuple[Array, Array]:
     """Every genuine row as the only submission of its own team."""
     models, numbers = losses.shape[1:]
     index = jnp.arange(models, dtype=jnp.uint32)[None, :]
@@ -189,17 +202,25 @@ def _submit_once(mechanism: Mechanism, keys: Array, losses: Array) -> tuple[Arra
         return mechanism.noise(drawn)
 
     state = mechanism.start(noise(GENUINE_START))
-    _, feedback = mechanism.step(state, Submission(losses), noise(GENUINE))
+    _, feedback = mechanism.step(state, Submission(losses, public), noise(GENUINE))
     return feedback.released, feedback.visible
 
 
 def _first_submissions(
-    mechanism: MechanismChain, keys: np.ndarray, losses: np.ndarray
+    mechanism: MechanismChain,
+    keys: np.ndarray,
+    losses: np.ndarray,
+    public: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """What is released of the genuine rows, as submissions of teams of their own."""
     if not mechanism.parts:
         return losses, np.ones(losses.shape, dtype=bool)
-    released, visible = _submit_once(mechanism, jnp.asarray(keys), jnp.asarray(losses))
+    released, visible = _submit_once(
+        mechanism,
+        jnp.asarray(keys),
+        jnp.asarray(losses),
+        None if public is None else jnp.asarray(public),
+    )
     return np.asarray(released), np.asarray(visible)
 
 
@@ -217,84 +238,3 @@ def _ranked_rows(
     order = np.argsort(losses, axis=1, kind="stable")
     place = np.argsort(order, axis=1, kind="stable")
     return losses[:, :, None], np.asarray(place < condition.parsed.size)[:, :, None]
-
-
-def _weights(
-    benchmark: Benchmark,
-    units: Units,
-    condition: Condition,
-    release: leaderboard.Release,
-    items: Int[np.ndarray, "#trials numbers"],
-    rule: str,
-) -> tuple:
-    """The weight of every number in the released overall."""
-    if release.coordinates == 1:
-        return (Fraction(1),)
-    if rule in ("chance_normalised", "mean_win_rate"):
-        raise BadRequest(
-            f"mechanism={condition.mechanism_name} with scoring={rule} and "
-            f"interface={condition.interface}: the overall is no weighted mean of the released "
-            "numbers; use interface=aggregate or another scoring"
-        )
-    if rule == "item_mean":
-        rows = tuple(tuple(Fraction(n, sum(row)) for n in row) for row in items.tolist())
-        return rows[0] if len(rows) == 1 else rows
-    of_task = scoring.task_weights(benchmark, rule)
-    owner = release.coordinate_of_unit()
-    weights = [Fraction(0)] * release.coordinates
-    for task, parts in enumerate(units.tasks):
-        for unit in parts:
-            weights[owner[unit]] += of_task[task] / len(parts)
-    return tuple(weights)
-
-
-def _plain(
-    benchmark: Benchmark, condition: Condition, release: leaderboard.Release, rule: str
-) -> bool:
-    """Whether every number is the mean of its items' scores of 0 or 1, not rounded."""
-    kind = condition.acting.kind
-    by_items = (
-        kind == "task"
-        or (kind == "aggregate" and rule == "item_mean")
-        or (kind == "category" and leaderboard.needs_categories(benchmark, condition.acting))
-    )
-    return benchmark.denominator == 1 and condition.precision is None and by_items
-
-
-def _strata(
-    benchmark: Benchmark,
-    units: Units,
-    condition: Condition,
-    counted: Int[np.ndarray, "#trials units"],
-    rule: str,
-) -> Strata | None:
-    """The items that count alike in the overall, where it is a mean over items or over tasks."""
-    if rule in ("chance_normalised", "mean_win_rate"):
-        return None
-    parts, weights = [tuple(range(units.count))], (Fraction(1),)
-    if rule != "item_mean":
-        parts, weights = units.tasks, scoring.task_weights(benchmark, rule)
-    counts = np.stack([counted[:, list(part)].sum(axis=1) for part in parts], axis=1)
-    return Strata(
-        items=counts // benchmark.denominator,
-        weights=tuple(weights),
-        counts=benchmark.denominator,
-        units=tuple(tuple(part) for part in parts),
-        mean=rule == "item_mean" and condition.precision is None,
-    )
-
-
-def _noise_margin(condition: Condition) -> float:
-    """How far noise can take a release past a score, as a multiple of a score.
-
-    No draw of 52 bits lies further out than 37 scales of Laplace noise, or 9 standard deviations.
-    """
-    if condition.clip:
-        return 0.0
-    sizes = [v for part in condition.on_numbers for n, v in part.values if n in ("sd", "scale")]
-    return 40.0 * max((float(v) for v in sizes if isinstance(v, Fraction)), default=0.0)
-
-
-def channel_of(fields: dict[str, Any], mechanism: Mechanism) -> Channel:
-    """A channel of its fields (see `Channelled.channel`) and its mechanism."""
-    return Channel(mechanism=mechanism, **fields)

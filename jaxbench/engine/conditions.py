@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
+from typing import NamedTuple
 
 from jaxbench.leaderboard import Interface
 from jaxbench.leaderboard.mechanisms.schedule import (
@@ -20,6 +22,13 @@ ON_BUDGETS = ("cap", "delay", "refresh")
 PLAIN = Chosen(LINEAR)
 # What looks at single items, or at more sides of the split than two.
 ONE_BY_ONE = frozenset({"parameter_free", "thresholdout", "public_private"})
+
+
+class Side(NamedTuple):
+    """Which reused items are scored: so many of them (None: all), the public share (None: all)."""
+
+    size: int | None
+    public: Fraction | None
 
 
 @dataclass(frozen=True)
@@ -79,8 +88,23 @@ class Condition:
 
     @property
     def channelled(self) -> bool:
-        """Whether anything stands between the numbers of a submission and its submitter."""
+        """Whether anything stands between the numbers of a submission and its submitter.
+
+        Where submissions go one by one they all pass a channel, which may let everything through.
+        """
+        return self._withholds or self.sequenced
+
+    @property
+    def _withholds(self) -> bool:
         return bool(self.on_numbers) or self.parsed.ranked
+
+    @property
+    def side(self) -> "Side":
+        """The reused items that scores are made of."""
+        apart = self.part("public_private")
+        share = None if apart is None else apart["public"]
+        assert share is None or isinstance(share, Fraction)
+        return Side(self.reused_items, share)
 
     @cached_property
     def channel_key(self) -> tuple | None:
@@ -109,8 +133,8 @@ class Condition:
             or any(part.name in ONE_BY_ONE for part in self.mechanism)
             or any(dict(part.values).get("draw") == "persistent" for part in self.mechanism)
             or (delay is not None and delay["kind"] == "best")
-            or (self.channelled and self.batch > 1)
-            or (self.channelled and cap is not None and _whole(cap, "accounts") > 1)
+            or (self._withholds and self.batch > 1)
+            or (self._withholds and cap is not None and _whole(cap, "accounts") > 1)
         )
 
     def effective(self, budget: int) -> int:

@@ -17,8 +17,9 @@ from jaxbench import attacker, leaderboard, metrics
 from jaxbench.benchmark import Benchmark, nested, pool_small_tasks, scoring, split
 from jaxbench.benchmark.aggregate import Chain
 from jaxbench.benchmark.container import check_prompts
+from jaxbench.benchmark.public_part import hash_public_part, prng_public_part
 from jaxbench.benchmark.units import Units
-from jaxbench.engine.channels import Channelled, board_profiles, channelled
+from jaxbench.engine.channels import Channelled, Read, board_profiles, channelled
 from jaxbench.engine.conditions import Condition, budgets_run
 from jaxbench.engine.profiles import public_profiles, terms
 from jaxbench.engine.reduced_range import check_benchmark, check_release
@@ -166,13 +167,63 @@ class Evaluator:
             self.units,
             condition,
             self.release(tally, condition),
+            self._reads(tally, condition, trials),
             counted=tally.counted,
-            counts=tally.board.reused.astype(np.float64),
             trials=trials,
             rule=self.request.scoring,
             seed=self.request.seed,
             capacity=self.budgets_run[-1],
         )
+
+    def public_part(
+        self,
+        reused: Bool[np.ndarray, "trials items"],
+        trials: Int[np.ndarray, " trials"],
+        share: Fraction,
+        by_task: tuple[bool, bool],
+    ) -> Bool[np.ndarray, "trials items"]:
+        """The reused items of some trials that may be seen.
+
+        **Arguments:** `by_task`: whether every task needs such items, and others.
+
+        **Errors:** `BadRequest` where they, or the rest, lack what the scores need.
+        """
+        if self.request.split == "hash":
+            base = self.request.split_seed_base
+            part = hash_public_part(self.plan, reused, trials, share=share, seed_base=base)
+        else:
+            part = prng_public_part(self.plan, reused, trials, share=share, seed=self.request.seed)
+        sides = (("public", part), ("other", reused & ~part))
+        for (word, side), needed in zip(sides, by_task, strict=True):
+            for task, name in enumerate(self.benchmark.tasks):
+                missing = ~side[:, self.benchmark.task_index == task].any(axis=1)
+                if needed and missing.any():
+                    raise BadRequest(
+                        f"public={float(share):g}: task {name!r} has no {word} reused item in "
+                        f"trial {trials[int(missing.argmax())]}, and every task needs one; use "
+                        "interface=aggregate (or on=overall) with scoring=item_mean, a share "
+                        "nearer to 1/2, or pool small tasks with min_task_items"
+                    )
+        return part
+
+    def _reads(
+        self, tally: Tally, condition: Condition, trials: Int[np.ndarray, " trials"]
+    ) -> tuple[Read, ...]:
+        """What a mechanism looks at: the reused side, or the rest and a public part of it."""
+        compared = condition.part("thresholdout")
+        if compared is None:
+            counts = tally.board.reused.astype(np.float64)
+            return (Read(tally.split.reused, self.release(tally, condition), counts),)
+        share = compared["public"]
+        assert isinstance(share, Fraction)
+        by_task = condition.acting.kind != "aggregate" or self.request.scoring != "item_mean"
+        part = self.public_part(tally.split.reused, trials, share, (by_task, by_task))
+        found = []
+        for items in (tally.split.reused & ~part, part):
+            other = self.tally(Split(items, tally.split.heldout))
+            counts = other.board.reused.astype(np.float64)
+            found.append(Read(items, self.release(other, condition), counts))
+        return tuple(found)
 
     def profiles(
         self, tally: Tally, condition: Condition, made: Channelled | None = None

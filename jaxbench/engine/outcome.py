@@ -65,8 +65,12 @@ def outcomes_of(
         else:
             team = jax.tree.map(lambda x, seen=seen: x[:, seen], next(teams))
             router = _released_router(chunk, condition, [reused, heldout, *history], team)
+            public = 1.0 - made.overall
+            if condition.side.public is not None:
+                # Final entries are ranked by what was never released.
+                public = chunk.private.genuine.reused
             ranking = (
-                metrics.by_score(1.0 - made.overall, 1.0 - np.asarray(team.standing)),
+                metrics.by_score(public, 1.0 - np.asarray(team.standing)),
                 metrics.by_score(tally.genuine.heldout, router.row_heldout),
             )
         measured = metrics.trial_metrics(tally.genuine, router, *ranking)
@@ -88,7 +92,7 @@ def outcomes_of(
 def _columns(chunk: Chunk, condition: Condition) -> tuple[list[int], list[int]]:
     """The columns of every reported budget: of its final router, and of what came before it."""
     evaluator = chunk.cell.evaluator
-    place = evaluator.budgets_run.index
+    place = chunk.budgets.index
     return (
         [place(condition.decoded(k)) for k in evaluator.budgets],
         [place(condition.effective(k)) for k in evaluator.budgets],

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 import jax
 import numpy as np
 
-from jaxbench.engine import call, plan
+from jaxbench.engine import call, plan, sequence_run
 from jaxbench.engine.call import Found, Piece
 from jaxbench.engine.cell import Cell, Chunk
 from jaxbench.engine.frame import Frame
@@ -19,6 +19,7 @@ from jaxbench.engine.layout import Layout
 from jaxbench.engine.outcome import ChunkOutcome, outcomes_of
 from jaxbench.engine.programs import Programs
 from jaxbench.engine.reduced_run import ARITHMETIC, ReducedRunner
+from jaxbench.engine.sequence_run import SequenceRunner
 from jaxbench.shapes import bucket
 
 # How many times its rows a call may be filled up to, in place of compiling another program.
@@ -56,6 +57,7 @@ class Runner:
 
     def __post_init__(self) -> None:
         self._reduced = ReducedRunner(self.call_bytes, self.programs)
+        self._sequence = SequenceRunner(self.call_bytes)
 
     def run(self, work: Iterable[Work]) -> Iterator[ChunkOutcome]:
         """The outcomes of every condition and bank, piece of work by piece of work.
@@ -89,6 +91,10 @@ class Runner:
         pending: list[tuple[Work, Chunk]] = []
         rows, before = 0, None
         for piece in work:
+            if piece.cell.in_sequence:
+                yield self._run_in_sequence(piece)
+            if not piece.cell.in_blocks:
+                continue
             chunk = piece.cell.chunk(piece.trials)
             if piece.cell.reduced:
                 if pending:
@@ -109,6 +115,15 @@ class Runner:
                 pending, rows = [], 0
         if pending:
             yield self._flush(pending, pool)
+
+    def _run_in_sequence(self, piece: Work) -> Iterator[ChunkOutcome]:
+        """The outcomes of conditions whose submissions are taken one by one."""
+        cell, kept = piece.cell, len(piece.trials) - piece.padding
+        for condition in cell.in_sequence:
+            chunk = cell.chunk(piece.trials, (condition,))
+            for bank in range(cell.evaluator.request.banks):
+                found = self._sequence.run(chunk, bank)
+                yield from outcomes_of(chunk, kept, bank, sequence_run.ARITHMETIC, found)
 
     def _run_reduced(self, piece: Work, chunk: Chunk) -> Iterator[ChunkOutcome]:
         """The same for `simulator=reduced`, which takes one condition at a time."""

@@ -192,7 +192,9 @@ def attack_in_order(
         )
         answers = submitter.final(stage, stream.own, stream.mail.seen)
         if submitter.static_first:
-            answers = jnp.where(budget == 1, stage.route(static), answers)
+            # Before anything came back there is only what the board shows.
+            late = jnp.int32(1) if delay is None else delay.batch
+            answers = jnp.where(budget <= late, stage.route(static), answers)
         desks, judged, _ = enter(stream.desks, answers, budget)
         found = Outcomes(
             judged.contrasts[:, REUSED],

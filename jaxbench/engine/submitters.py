@@ -82,7 +82,7 @@ class Submitter(eqx.Module):
     """The protocol.
 
     - `banked`: it submits candidates of a bank, one after the other.
-    - `static_first`: with a single submission it is the static router.
+    - `static_first`: before any feedback is there the final submission is the static router.
     """
 
     @property
@@ -92,7 +92,7 @@ class Submitter(eqx.Module):
 
     @property
     def static_first(self) -> bool:
-        """Whether the final submission of budget 1 is the static router."""
+        """Whether the final submission is the static router where nothing came back so far."""
         return True
 
     def start(self, stage: Stage) -> tuple[Any, Any]:

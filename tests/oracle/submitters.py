@@ -448,7 +448,7 @@ def play(
         best_reused = max(best_reused, trial.score(counts, trial.reused))
         best_heldout = max(best_heldout, trial.score(counts, ("heldout",)))
         gap = max(gap, abs(best_reused - best_heldout))
-    if budget == 1 and submitter.static_first:
+    if budget <= wait and submitter.static_first:
         number_of = {u: n for n, units in enumerate(trial.numbers) for u in units}
         to_a = []
         for item in trial.items:

@@ -129,7 +129,7 @@ class IntervalRank(Mechanism):
     """
 
     lower: Float64[Array, "*rows counts"]
-    uppers: Float64[Array, "*rows models"]
+    uppers: Float64[Array, "*trials models"]
     per_item: Float64[Array, "..."]
 
     @property

@@ -65,7 +65,11 @@ class Ticks(eqx.Module):
 
     def weight_rows(self) -> Float64[np.ndarray, "#trials numbers"]:
         """The weights as floats, a row per trial or one for all."""
-        return np.array([[float(w) for w in row] for row in _rows(self.weights)])
+        return np.array([[float(w) for w in row] for row in self.weights_by_trial()])
+
+    def weights_by_trial(self) -> list[list[Fraction]]:
+        """The exact weights, a row per trial or one for all."""
+        return _rows(self.weights)
 
     def scored(self, items: int) -> Int[np.ndarray, "#trials numbers"]:
         """How many of a number's items are scored if `items` of all reused ones are.
