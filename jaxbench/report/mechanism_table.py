@@ -11,7 +11,7 @@ from jaxbench.report.policy_table import (
     MARK,
     group_name,
     number,
-    policy_names,
+    policies,
     submissions,
 )
 
@@ -41,7 +41,7 @@ def print_mechanisms(
         first = rows.iloc[0]
         draws = f", {first['draws']:,} draws" if first["draws"] > 1 else ""
         console.print(_table(f"{group_name(groups, values)}{draws}", rows, names))
-        lines = rows.groupby(list(names), dropna=False).ngroups
+        lines = len(policies(rows, names))
         if lines > MOST_LINES:
             more = f"and {lines - MOST_LINES:,} more in mechanisms.csv"
             console.print(more, markup=False, highlight=False)
@@ -55,7 +55,6 @@ def _table(title: str, rows: pd.DataFrame, names: Sequence[str]) -> Table:
         padding=(0, 1, 0, 0),
     )  # fmt: skip
     budgets = sorted(int(k) for k in rows["budget"].unique())
-    called = policy_names(rows, names)
     table.add_column("", no_wrap=True)
     table.add_column("", min_width=SHORTEST, overflow="fold")
     for head in ("kept", "error", "told"):
@@ -64,8 +63,7 @@ def _table(title: str, rows: pd.DataFrame, names: Sequence[str]) -> Table:
         table.add_column(f"loss\nat {budget:,}", justify="right", no_wrap=True)
     for head in (f"gap at\n{budgets[-1]:,}", "1 pp\nat"):
         table.add_column(head, justify="right", no_wrap=True)
-    lines = rows.groupby(list(names), sort=False, dropna=False)
-    for values, line in list(lines)[:MOST_LINES]:
+    for name, line in policies(rows, names)[:MOST_LINES]:
         last = line.iloc[-1]
         # Every line has every budget.
         losses = [
@@ -74,7 +72,7 @@ def _table(title: str, rows: pd.DataFrame, names: Sequence[str]) -> Table:
         ]
         table.add_row(
             MARK if last["undominated"] else "",
-            escape(called[values]),
+            escape(name),
             number(last, "pair_order_kept", 100.0, 1),
             number(last, "board_error_pp", 1.0, 2),
             number(last, "release_rate", 100.0, 0),

@@ -37,7 +37,12 @@ def print_policies(
     policies apart; `attacks`: columns of the worst attack.
     """
     for values, rows in table.groupby(list(groups), sort=False, dropna=False):
-        console.print(_table(_title(groups, values, rows), rows, [*names, *attacks]))
+        called = policy_names(rows, names) if "mechanism" in names else {}
+        if called:
+            # The parts of a policy's name in one column: mechanisms have long ones.
+            rows = rows.assign(policy=[called[key] for key in _values(rows, names)])
+        keys = [*(["policy"] if called else names), *attacks]
+        console.print(_table(_title(groups, values, rows), rows, keys))
         if len(rows) > MOST_LINES:
             more = f"and {len(rows) - MOST_LINES:,} more in policies.csv"
             console.print(more, markup=False, highlight=False)
@@ -67,8 +72,8 @@ def plain_value(value: object) -> str:
     return " ".join(str(value).split())
 
 
-def policy_names(rows: pd.DataFrame, names: Sequence[str]) -> dict[tuple[object, ...], str]:
-    """Every policy of a table on one line, by what `groupby(names)` calls it.
+def policy_names(rows: pd.DataFrame, names: Sequence[str]) -> dict[tuple[str, ...], str]:
+    """Every policy of a table on one line, by the text of its values.
 
     That is its mechanism, and its interface where that is not the usual one. Of a mechanism's
     parameters the first one's value is told, and others where they differ within the table.
@@ -77,8 +82,8 @@ def policy_names(rows: pd.DataFrame, names: Sequence[str]) -> dict[tuple[object,
     mechanisms = rows["mechanism"].map(str).unique() if "mechanism" in names else ()
     short = _short_mechanisms(list(mechanisms))
     found = {}
-    for values, _ in rows.groupby(list(names), sort=False, dropna=False):
-        given = dict(zip(names, map(plain_value, values), strict=True))
+    for values in dict.fromkeys(_values(rows, names)):
+        given = dict(zip(names, values, strict=True))
         mechanism, interface = given.pop("mechanism", NO_MECHANISM), given.pop("interface", usual)
         parts = [] if mechanism == NO_MECHANISM else [short[mechanism]]
         if interface and (interface != usual or not parts):
@@ -86,6 +91,21 @@ def policy_names(rows: pd.DataFrame, names: Sequence[str]) -> dict[tuple[object,
         parts += [f"{plain_name(key)} {value}" for key, value in given.items() if value != "-"]
         found[values] = ", ".join(parts) or "no mechanism"
     return found
+
+
+def policies(rows: pd.DataFrame, names: Sequence[str]) -> list[tuple[str, pd.DataFrame]]:
+    """The rows of every policy of a table, in its order, with what it is called."""
+    called = policy_names(rows, names)
+    keys = _values(rows, names)
+    places: dict[tuple[str, ...], list[int]] = {}
+    for place, key in enumerate(keys):
+        places.setdefault(key, []).append(place)
+    return [(called[key], rows.iloc[where]) for key, where in places.items()]
+
+
+def _values(rows: pd.DataFrame, names: Sequence[str]) -> list[tuple[str, ...]]:
+    """The values of some columns as text, row by row."""
+    return list(zip(*(rows[name].map(plain_value) for name in names), strict=True))
 
 
 def _short_mechanisms(mechanisms: Sequence[str]) -> dict[str, str]:

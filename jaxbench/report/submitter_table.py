@@ -12,7 +12,7 @@ from jaxbench.report.policy_table import (
     group_name,
     number,
     plain_value,
-    policy_names,
+    policies,
 )
 
 SHORTEST = 20
@@ -46,7 +46,6 @@ def _table(title: str, rows: pd.DataFrame, names: Sequence[str]) -> Table:
         title=escape(title), title_justify="left", title_style="bold", box=None, pad_edge=False,
         padding=(0, 1, 0, 0),
     )  # fmt: skip
-    called = policy_names(rows, names)
     rows = rows.assign(submitter=rows["submitter"].map(plain_value))
     submitters = list(dict.fromkeys(rows["submitter"]))
     honest = [one for one in submitters if HONEST in one]
@@ -56,7 +55,7 @@ def _table(title: str, rows: pd.DataFrame, names: Sequence[str]) -> Table:
     table.add_column("overstated,\nworst", justify="right", no_wrap=True)
     if honest:
         table.add_column("overstated,\nhonest", justify="right", no_wrap=True)
-    for values, line in rows.groupby(list(names), sort=False, dropna=False):
+    for called, line in policies(rows, names):
         of = {name: part.iloc[0] for name, part in line.groupby("submitter", sort=False)}
         worst = line[line["worst"]]
         cells = [
@@ -68,7 +67,7 @@ def _table(title: str, rows: pd.DataFrame, names: Sequence[str]) -> Table:
         if honest:
             there = honest[0] in of
             cells.append(number(of[honest[0]], "overstated_pp", 1.0, 2) if there else "-")
-        table.add_row(escape(called[values]), *cells)
+        table.add_row(escape(called), *cells)
     return table
 
 

@@ -155,14 +155,14 @@ def _group(
     return table
 
 
-def attacked(rows: pd.DataFrame, budget: int) -> dict[str, float]:
+def attacked(rows: pd.DataFrame, budget: int) -> dict[str, float | int]:
     """A policy under one attack: what stands in a line of `policies_of`.
 
     **Arguments:** `rows`: those of the summary, of all budgets (and draws).
     """
     draws = any(s in rows and rows[s].nunique(dropna=False) > 1 for s in SEEDS)
     at = rows[rows["budget"] == budget]
-    found: dict[str, float] = {
+    found: dict[str, float | int] = {
         "coordinates": int(at["coordinates"].iloc[0]),
         "budget": budget,
         "draws": len(at) if draws else 1,

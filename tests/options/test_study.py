@@ -196,6 +196,20 @@ def test_a_study_of_worlds_alone_says_what_a_benchmark_leaves_of_it(read):
     assert note.endswith("benchmark=[a,b]; 2 conditions left")
 
 
+def test_conditions_are_crossed_with_sources(read):
+    sources = [{"benchmark": "at_hand"}, {"world": {"items": 60}}]
+    listed = [{"interface": "task"}, {"mechanism": "ladder:0.1", "on": "gate"}]
+    parts = {"options": {}, "vary": {}, "conditions": listed, "sources": sources}
+    study = read(parts)
+    assert len(study.conditions) == 6
+    assert column(study, "benchmark") == ["here", "here", "there", "there", None, None]
+    assert column(study, "on") == [None, "gate"] * 3
+    assert set(study.varied) == {"benchmark", "world", "interface", "mechanism", "on"}
+    assert column(read(parts, benchmark="x"), "benchmark") == ["x", "x"]
+    smaller = {"sizes": {"smoke": {"sources": [{"benchmark": "a"}]}}}
+    assert column(read(parts | smaller), "benchmark") == ["a", "a"]
+
+
 # Other options in place of the study's
 
 

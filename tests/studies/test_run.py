@@ -309,3 +309,15 @@ def test_metrics_of_a_cell(plan):
     for cell in found.cells:
         truth = TRUTH if cell.world else ()
         assert cell.metrics == (*metrics.METRICS, *truth)
+
+
+def test_cells_that_run_in_blocks_stand_beside_those_that_wait_for_feedback(plan, tmp_path):
+    vary = {"submitter": ["linear", "flip", "sign"], "mechanism": ["ladder:0.1", "parameter_free"]}
+    options = {"preset": "simulation", "endpoints": "top5"}
+    whole = plan(options, vary=vary, sources=[{"world": TINY}])
+    assert [cell.name for cell in whole.cells] == [whole.cells[0].name] * 3
+    table = summary(whole, tmp_path / "whole")
+    for submitter in vary["submitter"]:
+        alone = plan(options, vary=vary | {"submitter": [submitter]}, sources=[{"world": TINY}])
+        rows = table[table["submitter"] == submitter].reset_index(drop=True)
+        same(rows, summary(alone, tmp_path / submitter))
