@@ -15,13 +15,13 @@ from jaxbench.report.policy_table import (
     policies,
 )
 
-SHORTEST = 20
+SHORTEST = 14
 HONEST = "development"
 NOTES = (
     "selection loss, pp: score on held-out items that is given away by whoever picks the first on "
     "the board",
-    f"{MARK} the attack that takes most from that mechanism; development is honest work",
-    "overstated, pp: reused score above held-out score of the final submission, for that attack "
+    f"{MARK} the attack that takes most from that mechanism; honest: ordinary development",
+    "over, pp: reused score above held-out score of the final submission, for that attack "
     "and for honest work",
 )
 
@@ -52,9 +52,9 @@ def _table(title: str, rows: pd.DataFrame, names: Sequence[str]) -> Table:
     table.add_column("", min_width=SHORTEST, overflow="fold")
     for name in submitters:
         table.add_column(_short(name), justify="right", no_wrap=True)
-    table.add_column("overstated,\nworst", justify="right", no_wrap=True)
+    table.add_column("over,\nworst", justify="right", no_wrap=True)
     if honest:
-        table.add_column("overstated,\nhonest", justify="right", no_wrap=True)
+        table.add_column("over,\nhonest", justify="right", no_wrap=True)
     for called, line in policies(rows, names):
         of = {name: part.iloc[0] for name, part in line.groupby("submitter", sort=False)}
         worst = line[line["worst"]]
@@ -73,4 +73,5 @@ def _table(title: str, rows: pd.DataFrame, names: Sequence[str]) -> Table:
 
 def _short(name: str) -> str:
     """A submitter's name over its column; what it is made with stands below."""
-    return escape(name.strip("{}").removeprefix("name:").replace(",", "\n", 1))
+    short = name.strip("{}").removeprefix("name:").replace(HONEST, "honest")
+    return escape(short.replace(",", "\n", 1))
