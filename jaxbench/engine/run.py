@@ -92,6 +92,10 @@ class Runner:
         rows, before = 0, None
         for piece in work:
             if piece.cell.in_sequence:
+                if pending:
+                    # Outcomes come piece by piece, in the order of the work.
+                    yield self._flush(pending, pool)
+                    pending, rows = [], 0
                 yield self._run_in_sequence(piece)
             if not piece.cell.in_blocks:
                 continue

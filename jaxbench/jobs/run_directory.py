@@ -11,6 +11,7 @@ from pathlib import Path
 
 from jaxbench import unfinished
 from jaxbench.errors import BadRequest
+from jaxbench.options.study import TABLE_FILES
 from jaxbench.store import is_locked
 from jaxbench.store.shard import PARTIAL, SHARDS, is_of_the_store
 
@@ -25,6 +26,7 @@ FILES = {
     "summary.csv",
     "trials.parquet",
     "report.html",
+    *(f"{name}.csv" for name in TABLE_FILES),
 }
 FIGURES = {".svg", ".png"}
 

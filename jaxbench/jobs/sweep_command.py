@@ -15,7 +15,7 @@ from jaxbench.jobs.sweep import memory_for, plan_sweep
 from jaxbench.jobs.sweep_into import is_done, run_into
 from jaxbench.options.study import Study
 from jaxbench.options.sweep import study_and_size
-from jaxbench.studies import SweepPlan, policies_of, tables
+from jaxbench.studies import SweepPlan, tables, told
 
 
 def run(options: Mapping[str, object], command: str, several: bool = False) -> None:
@@ -70,11 +70,15 @@ def _print_tables(console: Console, study: Study, summary: pd.DataFrame) -> None
     if study.contraction:
         contraction, first = found["contraction"], found["false_winners"]
         report.print_contraction(console, contraction, first, study.contraction.over)
-    if study.table == "policies":
-        policies = policies_of(summary, study.varied)
-        report.print_policies(
-            console, policies.table, policies.groups, policies.names, policies.attacks
-        )
+    if not study.table:
+        return
+    of = told(study, summary)
+    if study.table == "mechanisms":
+        report.print_mechanisms(console, of.table, of.groups, of.names)
+    elif study.table == "submitters":
+        report.print_submitters(console, of.table, of.groups, of.names)
+    else:
+        report.print_policies(console, of.table, of.groups, of.names, of.attacks)
 
 
 def _skipped(plan: SweepPlan) -> list[str]:

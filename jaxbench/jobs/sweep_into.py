@@ -20,12 +20,12 @@ from jaxbench.jobs.record import machine_record
 from jaxbench.jobs.run_record import DONE, read_record, state_of, write_record
 from jaxbench.jobs.sweep import TRIALS, SweepResult, SweepRun, memory_for, plan_sweep, trials_file
 from jaxbench.jobs.sweep_directory import sweep_directory
+from jaxbench.options.study import TABLE_FILES
 from jaxbench.options.sweep import overrides
 from jaxbench.store import Store, read_plan
 from jaxbench.store.atomic import cannot_write
 from jaxbench.studies import SweepPlan, summarise, table_names
 from jaxbench.studies.code import code_digest
-from jaxbench.studies.tables import TABLES
 
 
 def sweep(
@@ -143,7 +143,7 @@ def _remove_results(target: Path, before: Mapping[str, object] | None) -> None:
     """Remove the results of the run that is taken up: they may be of other options."""
     drawn = before.get("figures") if before else None
     names = [str(name) for name in drawn] if isinstance(drawn, list) else []
-    tables = [f"{name}.csv" for name in TABLES]
+    tables = [f"{name}.csv" for name in TABLE_FILES]
     figures = [name + end for name in names for end in (".svg", ".png")]
     for name in ("summary.csv", TRIALS, *tables, *figures):
         try:

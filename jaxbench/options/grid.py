@@ -32,15 +32,22 @@ def mapping(place: str, key: str, value: object) -> Options:
 
 def override(
     options: Options, vary: Options, listed: Sequence[Options], overrides: Mapping[str, object]
-) -> None:
-    """Put options that are given beside a study in the place of its own (None: not given)."""
+) -> list[str]:
+    """Put options that are given beside a study in the place of its own (None: not given).
+
+    **Returns:** what of the study has gone without a value in its place, since outcomes come from
+    elsewhere; an option that was the same in every condition is not named.
+    """
     given = {key: value for key, value in overrides.items() if value is not None}
+    gone: dict[str, None] = {}
     if given.keys() & {"benchmark", "path", WORLD}:
         # Outcomes come from one place: the one that was given.
         for part in (options, vary, *listed):
             for key in list(part):
                 if key in SOURCE_NAMES or _is_idle(key, given):
                     del part[key]
+                    if part is not options and key not in given:
+                        gone[key] = None
     for key, value in given.items():
         for entry in listed:
             entry.pop(key, None)
@@ -50,6 +57,7 @@ def override(
         else:
             vary[key] = values
             options.pop(key, None)
+    return list(gone)
 
 
 def _is_idle(key: str, given: Mapping[str, object]) -> bool:

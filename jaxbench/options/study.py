@@ -4,6 +4,7 @@
     options: {preset: simulation, trials: 1000}          # the same in every condition
     vary: {endpoints: [top5, full_frontier], seed: [0, 1]}   # a grid: every combination
     conditions: [{interface: task}, {interface: aggregate}]  # or a list, crossed with the grid
+    sources: [{benchmark: at_hand}, {world: {items: 60}}]    # and with where outcomes come from
     impossible: skip                                     # what a benchmark cannot do is left out
     sizes: {smoke: {options: {trials: 20}}, full: {}}    # what each size changes
     figures: [{name: loss, metric: selection_loss_pp, lines: [endpoints], panels: benchmark}]
@@ -22,7 +23,7 @@ from pathlib import Path
 
 import yaml
 
-from jaxbench.errors import BadRequest, unknown
+from jaxbench.errors import BadRequest, counted, unknown
 from jaxbench.options import parse
 from jaxbench.options.figure import FigureSpec, read_figures
 from jaxbench.options.grid import AT_HAND, WORLD, axis, grid, mapping, override
@@ -31,12 +32,16 @@ from jaxbench.options.table import ATTACK
 from jaxbench.options.world import PARAMETERS
 
 KEYS = (
-    "summary", "options", "vary", "conditions", "impossible", "sizes", "figures", "contraction",
-    "table",
+    "summary", "options", "vary", "conditions", "sources", "impossible", "sizes", "figures",
+    "contraction", "table",
 )  # fmt: skip
+# What a size can change.
+CHANGED = ("options", "vary", "conditions", "sources")
 IMPOSSIBLE = ("refuse", "skip")
 # Tables that a study can ask for beside its summary.
-TABLES = ("policies",)
+TABLES = ("policies", "mechanisms", "submitters")
+# Files that a study may leave beside its summary: `NAME.csv`.
+TABLE_FILES = ("contraction", "false_winners", *TABLES)
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,7 @@ class Study:
     """A study at one size: the options of every condition, and which of them vary.
 
     `source` is the file as it was read. `contraction` and `table` ask for tables beside the
-    summary.
+    summary. `notes` say what of the study has given way to options beside it.
     """
 
     name: str
@@ -70,6 +75,7 @@ class Study:
     source: Mapping[str, object]
     contraction: ContractionSpec | None = None
     table: str | None = None
+    notes: tuple[str, ...] = ()
 
 
 def study_directory() -> Path:
@@ -105,14 +111,18 @@ def read_study(
         raise unknown(f"size of study {name}", size, sizes)
     changed = sizes[size]
     for key in changed:
-        if key not in ("options", "vary", "conditions"):
-            raise unknown(f"key of sizes.{size} in {place}", key, ("options", "vary", "conditions"))
+        if key not in CHANGED:
+            raise unknown(f"key of sizes.{size} in {place}", key, CHANGED)
     options = mapping(place, "options", found.get("options"))
     options |= mapping(place, f"sizes.{size}.options", changed.get("options"))
     vary = mapping(place, "vary", found.get("vary"))
     vary |= mapping(place, f"sizes.{size}.vary", changed.get("vary"))
-    listed = _listed(place, changed.get("conditions", found.get("conditions")), at_hand)
-    override(options, vary, listed, overrides)
+    conditions, sources = (
+        _listed(place, key, changed.get(key, found.get(key)), at_hand)
+        for key in ("conditions", "sources")
+    )
+    listed = [source | condition for source in sources for condition in conditions]
+    gone = override(options, vary, listed, overrides)
     for part in (options, vary, *listed):
         for option in ("benchmark", "path", "items"):
             parse.no_address(option, part.get(option))
@@ -126,18 +136,18 @@ def read_study(
     impossible = parse.choice(
         f"impossible in {place}", found.get("impossible", "refuse"), IMPOSSIBLE, IMPOSSIBLE
     )
-    several = {key for entry in listed for key in entry if len(listed) > 1}
     return Study(
         name=Path(name).stem,
         size=size,
         summary=" ".join(str(found.get("summary", "")).split()),
         conditions=tuple(conditions),
-        varied=(*axes, *sorted(several - set(axes))),
+        varied=(*axes, *sorted(_several(listed) - set(axes))),
         figures=read_figures(place, found.get("figures")),
         skip_impossible=impossible == "skip",
         source=found,
         contraction=_contraction(place, found.get("contraction")),
         table=_table(place, found.get("table")),
+        notes=_giving_way(gone, overrides, len(conditions)),
     )
 
 
@@ -208,22 +218,39 @@ def _mapping(place: str, text: str, keys: Sequence[str]) -> dict[str, object]:
 
 
 def _listed(
-    place: str, value: object, at_hand: Callable[[], Sequence[str]]
+    place: str, key: str, value: object, at_hand: Callable[[], Sequence[str]]
 ) -> list[dict[str, object]]:
     if value is None:
         return [{}]
     if not isinstance(value, list) or not value:
         raise BadRequest(
-            f"{place}: conditions is {parse.show(value)}; expected a list of at least one mapping"
+            f"{place}: {key} is {parse.show(value)}; expected a list of at least one mapping"
         )
     found = []
     for entry in value:
-        condition = mapping(place, "conditions", entry)
+        condition = mapping(place, key, entry)
         if condition.get("benchmark") == AT_HAND:
             found += [condition | {"benchmark": name} for name in at_hand()]
         else:
             found.append(condition)
     return found
+
+
+def _several(listed: Sequence[Mapping[str, object]]) -> set[str]:
+    """What listed conditions may differ in."""
+    return {key for entry in listed for key in entry if len(listed) > 1}
+
+
+def _giving_way(gone: Sequence[str], overrides: Mapping[str, object], left: int) -> tuple[str, ...]:
+    """What to say where a source that is given takes away what the study varies."""
+    if not gone:
+        return ()
+    source = next(key for key in ("benchmark", "path", WORLD) if overrides.get(key) is not None)
+    given = f"{source}={parse.show(overrides[source])}"
+    return (
+        f"note: {', '.join(gone)} of the study gave way to {given}; "
+        f"{counted(left, 'condition')} left",
+    )
 
 
 def _contraction(place: str, given: object) -> ContractionSpec | None:

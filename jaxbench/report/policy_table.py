@@ -13,6 +13,7 @@ MOST_LINES = 24
 # Characters of a policy's name before it is folded.
 SHORTEST = 12
 MARK = "*"
+NO_MECHANISM = "none"
 NOTES = (
     "order kept: share of pairs of models, 1 pp or more apart, that the board puts in order",
     "loss: score on held-out items that is given away by whoever picks the first on the board",
@@ -36,7 +37,12 @@ def print_policies(
     policies apart; `attacks`: columns of the worst attack.
     """
     for values, rows in table.groupby(list(groups), sort=False, dropna=False):
-        console.print(_table(_title(groups, values, rows), rows, [*names, *attacks]))
+        called = policy_names(rows, names) if "mechanism" in names else {}
+        if called:
+            # The parts of a policy's name in one column: mechanisms have long ones.
+            rows = rows.assign(policy=[called[key] for key in _values(rows, names)])
+        keys = [*(["policy"] if called else names), *attacks]
+        console.print(_table(_title(groups, values, rows), rows, keys))
         if len(rows) > MOST_LINES:
             more = f"and {len(rows) - MOST_LINES:,} more in policies.csv"
             console.print(more, markup=False, highlight=False)
@@ -66,6 +72,80 @@ def plain_value(value: object) -> str:
     return " ".join(str(value).split())
 
 
+def policy_names(rows: pd.DataFrame, names: Sequence[str]) -> dict[tuple[str, ...], str]:
+    """Every policy of a table on one line, by the text of its values.
+
+    That is its mechanism, and its interface where that is not the usual one. Of a mechanism's
+    parameters the first one's value is told, and others where they differ within the table.
+    """
+    usual = usual_interface(rows)
+    mechanisms = rows["mechanism"].map(str).unique() if "mechanism" in names else ()
+    short = _short_mechanisms(list(mechanisms))
+    found = {}
+    for values in dict.fromkeys(_values(rows, names)):
+        given = dict(zip(names, values, strict=True))
+        mechanism, interface = given.pop("mechanism", NO_MECHANISM), given.pop("interface", usual)
+        parts = [] if mechanism == NO_MECHANISM else [short[mechanism]]
+        if interface and (interface != usual or not parts):
+            parts.append(interface)
+        parts += [f"{plain_name(key)} {value}" for key, value in given.items() if value != "-"]
+        found[values] = ", ".join(parts) or "no mechanism"
+    return found
+
+
+def policies(rows: pd.DataFrame, names: Sequence[str]) -> list[tuple[str, pd.DataFrame]]:
+    """The rows of every policy of a table, in its order, with what it is called."""
+    called = policy_names(rows, names)
+    keys = _values(rows, names)
+    places: dict[tuple[str, ...], list[int]] = {}
+    for place, key in enumerate(keys):
+        places.setdefault(key, []).append(place)
+    return [(called[key], rows.iloc[where]) for key, where in places.items()]
+
+
+def _values(rows: pd.DataFrame, names: Sequence[str]) -> list[tuple[str, ...]]:
+    """The values of some columns as text, row by row."""
+    return list(zip(*(rows[name].map(plain_value) for name in names), strict=True))
+
+
+def _short_mechanisms(mechanisms: Sequence[str]) -> dict[str, str]:
+    """Short names of mechanisms that are written with all their parameters."""
+    split = {text: [_parameters(part) for part in text.split("+")] for text in mechanisms}
+    seen: dict[tuple[str, str], set[str]] = {}
+    for chain in split.values():
+        for name, parameters in chain:
+            for key, value in parameters:
+                seen.setdefault((name, key), set()).add(value)
+    found = {}
+    for text, chain in split.items():
+        words = []
+        for name, parameters in chain:
+            first = [value for _, value in parameters[:1] if value != "none"]
+            more = [
+                f"{key}={value}"
+                for key, value in parameters[1:]
+                if len(seen[name, key]) > 1 and value != "none"
+            ]
+            words.append(" ".join([plain_name(name), *first, *more]))
+        found[text] = " + ".join(words)
+    return found
+
+
+def _parameters(part: str) -> tuple[str, list[tuple[str, str]]]:
+    """The name of a mechanism, and its parameters with their values."""
+    name, _, inside = part.removesuffix(")").partition("(")
+    pairs = [entry.partition("=") for entry in inside.split(",") if entry]
+    return name, [(key, value) for key, _, value in pairs]
+
+
+def usual_interface(rows: pd.DataFrame) -> str:
+    """The interface of most lines, the first among equals; none where they have no such column."""
+    if "interface" not in rows:
+        return ""
+    counts = rows["interface"].value_counts(sort=False)
+    return str(counts.index[int(counts.to_numpy().argmax())])
+
+
 def _title(groups: Sequence[str], values: tuple[object, ...], rows: pd.DataFrame) -> str:
     first = rows.iloc[0]
     draws = f" in each of {first['draws']:,} draws" if first["draws"] > 1 else ""
@@ -91,23 +171,22 @@ def _table(title: str, rows: pd.DataFrame, keys: Sequence[str]) -> Table:
         table.add_row(
             MARK if row["undominated"] else "",
             *(escape(plain_value(row[key])) for key in keys),
-            _number(row, "pair_order_kept", 100.0, 1, interval=True),
-            _number(row, "selection_loss_pp", 1.0, 2, interval=True),
-            _number(row, "false_winner", 100.0, 0),
+            number(row, "pair_order_kept", 100.0, 1, interval=True),
+            number(row, "selection_loss_pp", 1.0, 2, interval=True),
+            number(row, "false_winner", 100.0, 0),
             submissions(row["submissions_to_1pp"], row["budget"]),
-            *([_number(row, "release_rate", 100.0, 0)] if refuses else []),
+            *([number(row, "release_rate", 100.0, 0)] if refuses else []),
         )
     return table
 
 
 def submissions(crossing: float, last: int) -> str:
-    """After how many submissions the loss is there, in whole ones."""
-    return f"never by {last:,}" if math.isinf(crossing) else f"{math.ceil(crossing):,}"
+    """After how many submissions the loss is there, in whole ones; or the last that were tried."""
+    return f"> {last:,}" if math.isinf(crossing) else f"{math.ceil(crossing):,}"
 
 
-def _number(
-    row: pd.Series, metric: str, scale: float, decimals: int, interval: bool = False
-) -> str:
+def number(row: pd.Series, metric: str, scale: float, decimals: int, interval: bool = False) -> str:
+    """A metric of a line, with its interval where that is wanted and there; else a dash."""
     if pd.isna(row[metric]):
         return "-"
     ends = ("", "_low", "_high") if interval and pd.notna(row[f"{metric}_low"]) else ("",)

@@ -10,3 +10,4 @@ from jaxbench.studies.run import run_cells as run_cells
 from jaxbench.studies.summary import summarise as summarise
 from jaxbench.studies.tables import table_names as table_names
 from jaxbench.studies.tables import tables as tables
+from jaxbench.studies.tables import told as told

@@ -91,14 +91,16 @@ class CellPlan:
         request = self.request
         by_task = request.endpoint_view == "tasks"
         conditions = {
-            (rule, interface, asked.precision, asked.reused_items)
+            Condition.of(asked, rule, interface)
             for asked in self.requests
             for interface in asked.interface
             for rule in asked.endpoints
         }
         views = {
-            (rule, None if by_task else interface, *rest) for rule, interface, *rest in conditions
-        }
+            (c.rule, None if by_task else (c.channel_key or c.interface), c.precision,
+             c.reused_items, c.extra_overall)
+            for c in conditions
+        }  # fmt: skip
         if self.benchmark is not None:
             found = self.benchmark
             models, items = len(found.models), len(found.items)

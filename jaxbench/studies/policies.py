@@ -20,6 +20,8 @@ from jaxbench.studies.groups import SEEDS, telling, with_worlds_together
 # What a maintainer decides, and what an attacker does; of attacks the worst counts.
 POLICY = ("interface", "mechanism", "precision", "state", "on", "clip", "extra_overall")
 ATTACK = ("endpoints", "endpoint_view", "submitter", "decoder")
+# Ordinary work, which attacks nobody.
+HONEST = "development"
 # A loss that a maintainer notices (pp).
 TOLERANCE_PP = 1.0
 SUBMISSIONS = "submissions_to_1pp"
@@ -48,6 +50,7 @@ def policies_of(
     budget: int | None = None,
     harm: str = HARM,
     use: str = USE,
+    least_first: bool = True,
 ) -> Policies:
     """Every policy of a sweep at one budget, the largest that all of them have if None.
 
@@ -56,9 +59,10 @@ def policies_of(
     first 1 pp, linear in log2 of the submissions, inf where it never is; `undominated` tells the
     policies that no other one of their group beats in `harm` and `use` together.
 
-    **Arguments:** `varied`: what the study varies; `harm`, `use`: columns of the summary.
+    **Arguments:** `varied`: what the study varies; `harm`, `use`: columns of the summary;
+    `least_first`: least harm first, else as the study has them.
     """
-    table = with_worlds_together(summary)
+    table = attacks_only(with_worlds_together(summary))
     keys = telling(table, varied)
     differ = [k for k in keys if table[k].nunique(dropna=False) > 1]
     names = [k for k in POLICY if k in differ] or ["interface"]
@@ -75,7 +79,22 @@ def policies_of(
         _group(rows, dict(zip(groups, values, strict=True)), names, attacks, budget, harm, use)
         for values, rows in table.groupby(groups, sort=False, dropna=False)
     ]
+    if least_first:
+        parts = [part.sort_values(harm, kind="stable", na_position="last") for part in parts]
     return Policies(pd.concat(parts, ignore_index=True), groups, names, attacks)
+
+
+def attacks_only(summary: pd.DataFrame) -> pd.DataFrame:
+    """The rows of attacks, where there are any: honest work beside them is no worst case."""
+    if "submitter" not in summary:
+        return summary
+    honest = summary["submitter"].map(is_honest)
+    return summary if honest.all() else summary[~honest]
+
+
+def is_honest(submitter: object) -> bool:
+    """Whether a submitter, as columns show it, attacks nobody."""
+    return HONEST in str(submitter)
 
 
 def submissions_to(
@@ -122,7 +141,7 @@ def _group(
     found = []
     for values, policy in rows.groupby(names, sort=False, dropna=False):
         parts = policy.groupby(attacks, sort=False, dropna=False) if attacks else [((), policy)]
-        tried = [(_attacked(part, budget), which) for which, part in parts]
+        tried = [(attacked(part, budget), which) for which, part in parts]
         # An attack that never had two models to mix says nothing.
         worst, which = max(
             tried, key=lambda one: -np.inf if np.isnan(one[0][harm]) else one[0][harm]
@@ -133,14 +152,17 @@ def _group(
     table = pd.DataFrame(found)
     sign = -1.0 if use in LESS_IS_BETTER else 1.0
     table["undominated"] = undominated(table[harm].to_numpy(), sign * table[use].to_numpy())
-    return table.sort_values(harm, kind="stable", na_position="last")
+    return table
 
 
-def _attacked(rows: pd.DataFrame, budget: int) -> dict[str, float]:
-    """A policy under one attack."""
+def attacked(rows: pd.DataFrame, budget: int) -> dict[str, float | int]:
+    """A policy under one attack: what stands in a line of `policies_of`.
+
+    **Arguments:** `rows`: those of the summary, of all budgets (and draws).
+    """
     draws = any(s in rows and rows[s].nunique(dropna=False) > 1 for s in SEEDS)
     at = rows[rows["budget"] == budget]
-    found: dict[str, float] = {
+    found: dict[str, float | int] = {
         "coordinates": int(at["coordinates"].iloc[0]),
         "budget": budget,
         "draws": len(at) if draws else 1,
@@ -161,12 +183,17 @@ def _mean(rows: pd.DataFrame, metric: str, draws: bool) -> dict[str, float]:
     values = rows[metric].dropna().to_numpy(dtype=np.float64)
     if not len(values):
         return {metric + end: np.nan for end in ("", "_low", "_high")}
-    mean = float(values.mean())
     if not draws:
         low, high = (float(rows[metric + end].iloc[0]) for end in ("_low", "_high"))
-        return {metric: mean, f"{metric}_low": low, f"{metric}_high": high}
-    width = np.nan
+        return {metric: float(values.mean()), f"{metric}_low": low, f"{metric}_high": high}
+    mean, low, high = over_draws(values)
+    return {metric: mean, f"{metric}_low": low, f"{metric}_high": high}
+
+
+def over_draws(values: Float64[np.ndarray, " draws"]) -> tuple[float, float, float]:
+    """The mean of draws with Student's 95 % interval; one draw has none."""
+    mean, width = float(values.mean()), np.nan
     if len(values) > 1:
         t = stats.t_critical(0.95, np.array([len(values) - 1.0]))[0]
         width = float(t * values.std(ddof=1) / np.sqrt(len(values)))
-    return {metric: mean, f"{metric}_low": mean - width, f"{metric}_high": mean + width}
+    return mean, mean - width, mean + width

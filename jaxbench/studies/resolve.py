@@ -6,6 +6,8 @@ Everything that can be wrong with a request is found here, before anything is co
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 
+import numpy as np
+
 from jaxbench.benchmark import Benchmark
 from jaxbench.engine import Evaluator
 from jaxbench.engine.evaluator import VARIED
@@ -80,7 +82,7 @@ def plan_cells(study: Study, open_benchmark: Opener) -> SweepPlan:
     figures, notes = fitting(study, cells)
     contraction, more = compared(study, cells)
     study = replace(study, figures=figures, contraction=contraction)
-    return SweepPlan(study, tuple(cells), tuple(skipped), notes + more)
+    return SweepPlan(study, tuple(cells), tuple(skipped), study.notes + notes + more)
 
 
 def _cell(asked: Asked, benchmark: Benchmark | None, world: WorldSpec | None) -> CellPlan:
@@ -140,6 +142,9 @@ def _check(
             evaluator = Evaluator(benchmark, *(replace(r, **of_summary) for r in requests))
             for condition in evaluator.conditions:
                 evaluator.coordinates(condition)
+                if condition.channelled:
+                    # What a mechanism cannot act on shows when it is built for a trial.
+                    evaluator.channelled(evaluator.first, condition, np.zeros(1, dtype=np.int64))
         except BadRequest as error:
             return error
         return None

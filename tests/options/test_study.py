@@ -164,6 +164,52 @@ def test_a_world_takes_the_place_of_what_it_names(read):
     assert worlds(study) == [{"items": 40, "seed": 0}, {"items": 40, "seed": 1}]
 
 
+def test_what_gives_way_is_said(read):
+    vary = {"world.seed": [0, 1], "interface": ["task", "aggregate"]}
+    study = read(WORLD | {"vary": vary}, benchmark="x")
+    assert study.notes == (
+        "note: world.seed of the study gave way to benchmark=x; 2 conditions left",
+    )
+    listed = [{"benchmark": "a"}, {"world": {"tasks": 1}}]
+    study = read({"options": {}, "conditions": listed}, path="x")
+    assert study.notes == (
+        "note: benchmark, world of the study gave way to path=x; 4 conditions left",
+    )
+    study = read({"options": {}, "vary": vary | {"benchmark": ["a", "b"]}}, world={"items": 40})
+    assert study.notes == (
+        "note: benchmark of the study gave way to world={items:40}; 4 conditions left",
+    )
+    # A value in place of another one, and a source that was the same throughout, are no surprise.
+    assert read({}, benchmark="x").notes == ()
+    assert read({"options": {}, "vary": {"benchmark": ["a", "b"]}}, benchmark="x").notes == ()
+    assert read(WORLD | {"vary": {"seed": [0, 1]}}, benchmark="x").notes == ()
+    assert read(WORLD | {"vary": vary}).notes == ()
+
+
+def test_a_study_of_worlds_alone_says_what_a_benchmark_leaves_of_it(read):
+    parts = WORLD | {"vary": {"world.seed": [0, 1], "world.items": [60, 240]}}
+    (note,) = read(parts, benchmark="x").notes
+    assert note.endswith(
+        "world.items, world.seed of the study gave way to benchmark=x; 1 condition left"
+    )
+    (note,) = read(parts, benchmark=["a", "b"]).notes
+    assert note.endswith("benchmark=[a,b]; 2 conditions left")
+
+
+def test_conditions_are_crossed_with_sources(read):
+    sources = [{"benchmark": "at_hand"}, {"world": {"items": 60}}]
+    listed = [{"interface": "task"}, {"mechanism": "ladder:0.1", "on": "gate"}]
+    parts = {"options": {}, "vary": {}, "conditions": listed, "sources": sources}
+    study = read(parts)
+    assert len(study.conditions) == 6
+    assert column(study, "benchmark") == ["here", "here", "there", "there", None, None]
+    assert column(study, "on") == [None, "gate"] * 3
+    assert set(study.varied) == {"benchmark", "world", "interface", "mechanism", "on"}
+    assert column(read(parts, benchmark="x"), "benchmark") == ["x", "x"]
+    smaller = {"sizes": {"smoke": {"sources": [{"benchmark": "a"}]}}}
+    assert column(read(parts | smaller), "benchmark") == ["a", "a"]
+
+
 # Other options in place of the study's
 
 

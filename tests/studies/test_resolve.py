@@ -336,6 +336,31 @@ def test_figures_give_way_to_options(plan, plan_worlds):
     assert found.notes == ("note: no figure j: none of its budgets is run",)
     found = plan_worlds(vary=vary, figures=figures, given={"benchmark": "terminal_science"})
     assert kept(found) == [("budget", ("interface",), None), ("budget", (), None)]
-    assert [note.split(":")[1] for note in found.notes] == [
+    assert found.notes[0] == (
+        "note: world.seed, world.tasks of the study gave way to benchmark=terminal_science; "
+        "1 condition left"
+    )
+    assert [note.split(":")[1] for note in found.notes[1:]] == [
         " no figure g", " no figure h", " no figure j"
     ]  # fmt: skip
+
+
+def test_a_mechanism_that_cannot_act_is_left_out_before_anything_runs(plan):
+    # Its scores are means of three runs: no plain means of answers that are right or wrong.
+    vary = {"mechanism": ["bootstrap", "ladder:0.1"]}
+    found = plan(vary=vary, impossible="skip", options={"preset": "simulation"})
+    (cell,) = found.cells
+    assert [str(request.mechanism[0].name) for request in cell.requests] == ["ladder"]
+    (skipped,) = found.skipped
+    assert "mechanism=bootstrap" in skipped
+    with pytest.raises(BadRequest, match="mechanism=bootstrap"):
+        plan(vary=vary, options={"preset": "simulation"})
+
+
+def test_memory_counts_conditions_that_differ_in_a_mechanism_alone(plan):
+    vary = {"mechanism": ["ladder:0.1", "ladder:0.2", "rounding:0.1"]}
+    (cell,) = plan(vary=vary, options={"preset": "simulation"}).cells
+    assert (cell.shape().conditions, cell.shape().views) == (3, 3)
+    tasks = {"preset": "simulation", "endpoints": "top5", "endpoint_view": "tasks"}
+    (cell,) = plan(vary=vary, options=tasks).cells
+    assert (cell.shape().conditions, cell.shape().views) == (3, 1)

@@ -309,3 +309,34 @@ def test_metrics_of_a_cell(plan):
     for cell in found.cells:
         truth = TRUTH if cell.world else ()
         assert cell.metrics == (*metrics.METRICS, *truth)
+
+
+def test_cells_that_run_in_blocks_stand_beside_those_that_wait_for_feedback(plan, tmp_path):
+    vary = {"submitter": ["linear", "flip", "sign"], "mechanism": ["ladder:0.1", "parameter_free"]}
+    options = {"preset": "simulation", "endpoints": "top5"}
+    whole = plan(options, vary=vary, sources=[{"world": TINY}])
+    assert [cell.name for cell in whole.cells] == [whole.cells[0].name] * 3
+    table = summary(whole, tmp_path / "whole")
+    for submitter in vary["submitter"]:
+        alone = plan(options, vary=vary | {"submitter": [submitter]}, sources=[{"world": TINY}])
+        rows = table[table["submitter"] == submitter].reset_index(drop=True)
+        same(rows, summary(alone, tmp_path / submitter))
+
+
+@pytest.mark.parametrize("table", ["mechanisms", "submitters"])
+def test_a_study_writes_its_tables_and_can_be_replaced(tmp_path, table):
+    vary = {"mechanism": ["none", "ladder:0.1"], "submitter": ["linear", "majority"]}
+    file = write_study(
+        tmp_path, options=FAST | {"preset": "simulation", "endpoints": "top5"}, vary=vary,
+        sources=[{"world": TINY}], table=table, contraction={"over": "coordinates"},
+        figures=[{"name": "harm", "kind": "pareto"}],
+    )  # fmt: skip
+    out = tmp_path / "out"
+    result = sweep(file, out=out)
+    found = pd.read_csv(out / f"{table}.csv")
+    # Two mechanisms at one budget; or by two submitters each.
+    assert len(found) == (2 if table == "mechanisms" else 4)
+    assert found["budget"].eq(4).all()
+    assert set(result.tables()) == {table, "contraction", "false_winners"}
+    assert (out / "harm.svg").is_file()
+    sweep(file, out=out, overwrite=True)
