@@ -12,21 +12,21 @@ from collections.abc import Callable
 
 import jax
 from machine import paired, write
+from sweep import in_turns
 
 from jaxbench.engine import Evaluator, run_cell
 from jaxbench.engine.cell import Cell
 from jaxbench.engine.requests import request_for
-from sweep import in_turns
 from worlds import BUDGETS, kernel_calls, world
 
 TRIALS = 256
 REPEATS = 5
-SIX = ["groups:1", "groups:2", "groups:3", "groups:5", "groups:7", "task"]
+SIX = {"interface": ["groups:1", "groups:2", "groups:3", "groups:5", "groups:7", "task"]}
 SHAKY = {"name": "shaky_ladder", "step": "0.02", "scale": "0.005"}
 # Name: what is asked for beside what everything shares, and without the mechanism.
 IN_BLOCKS: dict[str, tuple[dict[str, object], dict[str, object]]] = {
-    "rounding, six granularities": ({"mechanism": "rounding:0.01", "interface": SIX}, {"interface": SIX}),
-    "gaussian, six granularities": ({"mechanism": "gaussian:0.01", "interface": SIX}, {"interface": SIX}),
+    "rounding, six granularities": ({"mechanism": "rounding:0.01"} | SIX, SIX),
+    "gaussian, six granularities": ({"mechanism": "gaussian:0.01"} | SIX, SIX),
     "rounding": ({"mechanism": "rounding:0.01"}, {}),
     "gaussian": ({"mechanism": "gaussian:0.01"}, {}),
     "subsample": ({"mechanism": "subsample:100"}, {}),

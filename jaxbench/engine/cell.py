@@ -23,6 +23,9 @@ from jaxbench.engine.layout import Layout
 from jaxbench.engine.tally import Tally
 from jaxbench.metrics.trial import History
 
+# Mechanisms in one program: each adds to what there is to compile.
+MOST_CHANNELS = 8
+
 
 @dataclass(frozen=True)
 class Chunk:
@@ -156,11 +159,16 @@ class Chunk:
             apart = released[:, 0] - released[:, 1]
         return np.sign(apart).astype(np.int64)[:, release.coordinate_of_unit()]
 
+    @property
+    def unit_order(self) -> list[int]:
+        """Units in the order of their slots: by the first release, coordinate by coordinate."""
+        return [unit for units in self.releases[0].units for unit in units]
+
     def layout(self, frame: Frame) -> Layout:
         """Slots for the active items, padded to the sizes of a frame."""
         evaluator = self.cell.evaluator
         return Layout.of(
-            evaluator.units.of_item, self.cell.unit_order, self.active, frame.sizes.tolist()
+            evaluator.units.of_item, self.unit_order, self.active, frame.sizes.tolist()
         )
 
     def rows(self, layout: Layout, here: Int[np.ndarray, " rows"]) -> dict[str, object]:
@@ -272,10 +280,8 @@ class Cell:
         # The group of equal endpoints of every condition, which can only be told further apart.
         self._groups = dict.fromkeys(evaluator.conditions, 0)
         # Some are run together in blocks of candidates, the others one at a time.
-        self.in_blocks = tuple(c for c in evaluator.conditions if not c.sequenced)
         self.in_sequence = tuple(c for c in evaluator.conditions if c.sequenced)
-        release = evaluator.release(evaluator.first, (self.in_blocks or self.in_sequence)[0])
-        self.unit_order = [unit for units in release.units for unit in units]
+        self.in_blocks = _together([c for c in evaluator.conditions if not c.sequenced])
 
     @cached_property
     def banks(self) -> SharedBanks:
@@ -299,16 +305,16 @@ class Cell:
     ) -> Chunk:
         """Split and count some trials and choose their endpoints.
 
-        **Arguments:** `conditions`: of the cell's (None: those that run in blocks).
+        **Arguments:** `conditions`: some that run together (None: the first such).
         """
         evaluator = self.evaluator
-        conditions = self.in_blocks if conditions is None else conditions
+        conditions = self.in_blocks[0] if conditions is None else conditions
         # Endpoints are chosen with all reused items that are public.
-        sides = list(
-            dict.fromkeys(s for c in conditions for s in (c.side, c.side._replace(size=None)))
-        )
-        tallies = self.tallies(trials, sides)
         by_task = evaluator.request.endpoint_view == "tasks"
+        # Frozen endpoints come from all that is reused, whatever a board shows of it.
+        whole = {c: Side(None, None if by_task else c.side.public) for c in conditions}
+        sides = list(dict.fromkeys(s for c in conditions for s in (c.side, whole[c])))
+        tallies = self.tallies(trials, sides)
         found: dict[object, Channelled] = {}
 
         def made(condition: Condition, side: Side) -> Channelled | None:
@@ -325,9 +331,8 @@ class Cell:
         for condition in conditions:
             key = self._sees(condition)
             if key not in chosen:
-                whole = condition.side._replace(size=None)
-                board = None if by_task else made(condition, whole)
-                profiles = evaluator.profiles(tallies[whole], condition, board)
+                board = None if by_task else made(condition, whole[condition])
+                profiles = evaluator.profiles(tallies[whole[condition]], condition, board)
                 chosen[key] = attacker.choose_endpoints(profiles, condition.rule)
             endpoints.append(chosen[key])
         groups = self._regroup(conditions, endpoints)
@@ -368,7 +373,7 @@ class Cell:
         """What the endpoints of a condition depend on."""
         by_task = self.evaluator.request.endpoint_view == "tasks"
         seen = None if by_task else (condition.channel_key or condition.interface)
-        public = condition.side.public
+        public = None if by_task else condition.side.public
         return condition.rule, seen, condition.precision, condition.extra_overall, public
 
     def _regroup(
@@ -386,6 +391,15 @@ class Cell:
                 first.append(i)
         self._groups |= dict(zip(conditions, first, strict=True))
         return first
+
+
+def _together(conditions: list[Condition]) -> tuple[tuple[Condition, ...], ...]:
+    """Conditions that share a program: all without a channel, and so many with one."""
+    plain = tuple(c for c in conditions if not c.channelled)
+    channelled = [c for c in conditions if c.channelled]
+    parts = range(0, len(channelled), MOST_CHANNELS)
+    groups = (plain, *(tuple(channelled[i : i + MOST_CHANNELS]) for i in parts))
+    return tuple(group for group in groups if group)
 
 
 def _equal(one: attacker.Endpoints, other: attacker.Endpoints) -> bool:

@@ -166,6 +166,10 @@ class Condition:
         delay = self.part("delay")
         return 1 if delay is None or delay["kind"] == "last" else _whole(delay, "batch")
 
+    def is_static(self, budget: int) -> bool:
+        """Whether the final router of a budget is the static one: nothing came back before it."""
+        return self.effective(budget) <= self.batch
+
     def decoded(self, budget: int) -> int:
         """The budget whose votes the final router of a budget is made of."""
         effective = self.effective(budget)

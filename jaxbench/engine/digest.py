@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from jaxbench.engine.conditions import Condition
 from jaxbench.engine.outcome import ChunkOutcome
 
 # What trials and routers depend on, and what their numbers are called.
@@ -81,4 +82,19 @@ def _name(outcome: ChunkOutcome) -> bytes:
         "precision": condition.precision,
         "reused_items": condition.reused_items,
     }
+    # What nobody asked for goes without saying, so that digests of plain attacks stay as they are.
+    asked = {
+        "mechanism": condition.mechanism_name,
+        "submitter": str(condition.submitter),
+        "decoder": condition.decoder,
+        "state": condition.state,
+        "on": condition.on,
+        "clip": str(condition.clip),
+        "extra_overall": str(condition.extra_overall),
+    }
+    plain = Condition("", "")
+    for name, value in asked.items():
+        usual = plain.mechanism_name if name == "mechanism" else str(getattr(plain, name))
+        if value != usual:
+            facts[name] = value
     return json.dumps(facts, sort_keys=True).encode() + b"\n"

@@ -146,6 +146,7 @@ class Shape:
     fresh: bool
     backend: str
     reduced: bool = False
+    channelled: int = 0
 
     @property
     def row_bytes(self) -> int:
@@ -159,7 +160,9 @@ class Shape:
                 + 8 * 3 * self.block * (self.units + 4)
                 + 8 * 2 * self.budgets * (self.units + 3)
             )
-        per_row = 8 * (2 * self.views * self.slots + 3 * self.conditions * self.slots)
+        # A condition with a channel holds a block's numbers a few times over.
+        per_row = 8 * 12 * self.block * self.channelled
+        per_row += 8 * (2 * self.views * self.slots + 3 * self.conditions * self.slots)
         per_row += 8 * 2 * self.block * self.views * (self.units + 4)
         per_row += 8 * self.block * self.conditions * self.units
         per_row += 8 * 2 * self.budgets * self.conditions * (self.units + 3)

@@ -97,26 +97,25 @@ class Runner:
                     yield self._flush(pending, pool)
                     pending, rows = [], 0
                 yield self._run_in_sequence(piece)
-            if not piece.cell.in_blocks:
-                continue
-            chunk = piece.cell.chunk(piece.trials)
-            if piece.cell.reduced:
-                if pending:
+            for conditions in piece.cell.in_blocks:
+                chunk = piece.cell.chunk(piece.trials, conditions)
+                if piece.cell.reduced:
+                    if pending:
+                        yield self._flush(pending, pool)
+                        pending, rows = [], 0
+                    yield self._run_reduced(piece, chunk)
+                    continue
+                key, joint = call.structure(chunk), call.joint(chunk)
+                alike = (key, joint) == before
+                if pending and not (alike and self._room(chunk, key, rows + len(chunk.trials))):
                     yield self._flush(pending, pool)
                     pending, rows = [], 0
-                yield self._run_reduced(piece, chunk)
-                continue
-            key, joint = call.structure(chunk), call.joint(chunk)
-            alike = (key, joint) == before
-            if pending and not (alike and self._room(chunk, key, rows + len(chunk.trials))):
-                yield self._flush(pending, pool)
-                pending, rows = [], 0
-            self._grow(chunk, key)
-            pending.append((piece, chunk))
-            rows, before = rows + len(chunk.trials), (key, joint)
-            if not self._room(chunk, key, rows + 1):
-                yield self._flush(pending, pool)
-                pending, rows = [], 0
+                self._grow(chunk, key)
+                pending.append((piece, chunk))
+                rows, before = rows + len(chunk.trials), (key, joint)
+                if not self._room(chunk, key, rows + 1):
+                    yield self._flush(pending, pool)
+                    pending, rows = [], 0
         if pending:
             yield self._flush(pending, pool)
 
@@ -226,7 +225,7 @@ def shape_of(cell: Cell, slots: int, views: int) -> plan.Shape:
         slots=slots,
         units=evaluator.units.count,
         budgets=len(evaluator.budgets_run),
-        conditions=len(evaluator.conditions),
+        conditions=max([1, *map(len, cell.in_blocks)]),
         views=views,
         items=len(evaluator.benchmark.items),
         models=len(evaluator.benchmark.models),
@@ -234,6 +233,7 @@ def shape_of(cell: Cell, slots: int, views: int) -> plan.Shape:
         fresh=cell.fresh,
         backend=jax.default_backend(),
         reduced=cell.reduced,
+        channelled=max([0, *(sum(c.channelled for c in g) for g in cell.in_blocks)]),
     )
 
 

@@ -3,7 +3,8 @@
 A final router of k >= 2 submissions sends a fresh prompt to either endpoint with probability one
 half, whatever it saw: the prompt's signs are in no vote (spec: lifespan, exact law, item 4). So its
 expected score there is the mean of its endpoints'. The static router (k = 1) sends every item of a
-coordinate to the endpoint that is publicly better at it, and can generalise.
+coordinate to the endpoint that is publicly better at it, and can generalise. Where a mechanism
+shows an earlier router of the team, that one's is the same mean.
 """
 
 import numpy as np
@@ -31,11 +32,15 @@ def add_truth(frame: pd.DataFrame, outcome: ChunkOutcome, world: World) -> pd.Da
     trials = len(outcome.trials)
     a, b = outcome.endpoints.a, outcome.endpoints.b
     router = np.repeat((0.5 * (models[a] + models[b]))[:, None], len(budgets), axis=1)
-    if 1 in budgets:
-        # A tied task takes every item's tie sign, which is a fair coin.
-        side = outcome.static_side[:, unit_of]
-        static = 0.5 * ((1.0 + side) * world.truth[a] + (1.0 - side) * world.truth[b])
-        router[:, budgets.index(1)] = static @ weights
+    # A tied task takes every item's tie sign, which is a fair coin.
+    side = outcome.static_side[:, unit_of]
+    static = 0.5 * ((1.0 + side) * world.truth[a] + (1.0 - side) * world.truth[b])
+    for column, budget in enumerate(budgets):
+        if budget and outcome.condition.is_static(budget):
+            router[:, column] = static @ weights
+    if outcome.condition.submitter.name == "development":
+        # A model of its own, which no world knows.
+        router = np.full_like(router, np.nan)
     before = models[outcome.measured.winner]
     columns = [evaluator.budgets.index(k) for k in request.budgets]
     selected = outcome.measured.selected[:, columns]
