@@ -199,6 +199,29 @@ def _seeds(request: AttackRequest) -> dict[str, object]:
     return seeds
 
 
+def _told(result: AttackResult) -> list[str]:
+    """How much a mechanism told its submitters, and how far the board is from the truth."""
+    request = result.request
+    if not request.mechanism:
+        return []
+    summary, notes = result.summary(), []
+    for c in result.conditions:
+        rows = summary[
+            (summary["endpoints"] == c.condition.rule)
+            & (summary["interface"] == c.condition.interface)
+        ]
+        last = rows.iloc[-1]
+        if np.isnan(last["release_rate"]):
+            continue
+        error = last["board_error_pp"]
+        off = "" if np.isnan(error) else f"; its best score was up to {error:.2f} pp off"
+        notes.append(
+            f"{condition_name(c.condition)}: of {int(last['budget']):,} submissions "
+            f"{100.0 * last['release_rate']:.1f} % were told a number of their own{off} (means)"
+        )
+    return notes
+
+
 def _notes(result: AttackResult) -> list[str]:
     """Sentences under the table."""
     watch, request = result.watch, result.request
@@ -215,6 +238,7 @@ def _notes(result: AttackResult) -> list[str]:
                 f"{request.trials:,} trials can be attacked (the rule finds two models); rows from "
                 "budget 1 on are of these, a choice of splits"
             )
+    notes += _told(result)
     notes += result.theory
     notes += [note for note in result.benchmark.provenance if note.startswith(SHOWN)]
     if request.routers == "hash" and request.banks == 1:

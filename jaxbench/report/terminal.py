@@ -32,6 +32,8 @@ def print_attack(console: Console, summary: pd.DataFrame, notes: Sequence[str]) 
         name, coordinates = rows["benchmark"].iloc[0], rows["coordinates"].iloc[0]
         number = "1 coordinate" if coordinates == 1 else f"{coordinates} coordinates"
         title = f"{name}: {rule}, interface {interface} ({number})"
+        if "mechanism" in rows and rows["mechanism"].iloc[0] != "none":
+            title += f", {rows['mechanism'].iloc[0]}"
         console.print(_table(title, rows))
     for note in notes:
         console.print(note, markup=False, highlight=False)
