@@ -46,10 +46,10 @@ class Channel(eqx.Module):
     shares: Float64[Array, "rows numbers"]
     reference: Float64[Array, "rows numbers"]
     genuine: Float64[Array, "rows models numbers"] | None = None
-    so_far: Float64[Array, "rows 2"] | None = None
     prompts: UInt32[Array, "rows slots"] | None = None
     public_denominators: Float64[Array, "rows numbers"] | None = None
     public_factor: Float64[Array, "rows numbers"] | None = None
+    so_far: Float64[Array, "rows 2"] | None = None
 
     def with_mechanism(self, mechanism: Mechanism) -> "Channel":
         """The same with another mechanism."""

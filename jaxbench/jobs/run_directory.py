@@ -11,7 +11,7 @@ from pathlib import Path
 
 from jaxbench import unfinished
 from jaxbench.errors import BadRequest
-from jaxbench.options.study import TABLE_FILES
+from jaxbench.options.study_tables import TABLE_FILES
 from jaxbench.store import is_locked
 from jaxbench.store.shard import PARTIAL, SHARDS, is_of_the_store
 

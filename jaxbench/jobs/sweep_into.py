@@ -20,7 +20,7 @@ from jaxbench.jobs.record import machine_record
 from jaxbench.jobs.run_record import DONE, read_record, state_of, write_record
 from jaxbench.jobs.sweep import TRIALS, SweepResult, SweepRun, memory_for, plan_sweep, trials_file
 from jaxbench.jobs.sweep_directory import sweep_directory
-from jaxbench.options.study import TABLE_FILES
+from jaxbench.options.study_tables import TABLE_FILES
 from jaxbench.options.sweep import overrides
 from jaxbench.store import Store, read_plan
 from jaxbench.store.atomic import cannot_write

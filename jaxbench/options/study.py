@@ -28,6 +28,7 @@ from jaxbench.options import parse
 from jaxbench.options.figure import FigureSpec, read_figures
 from jaxbench.options.grid import AT_HAND, WORLD, axis, grid, mapping, override
 from jaxbench.options.option import check_name
+from jaxbench.options.study_tables import TABLES
 from jaxbench.options.table import ATTACK
 from jaxbench.options.world import PARAMETERS
 
@@ -38,10 +39,6 @@ KEYS = (
 # What a size can change.
 CHANGED = ("options", "vary", "conditions", "sources")
 IMPOSSIBLE = ("refuse", "skip")
-# Tables that a study can ask for beside its summary.
-TABLES = ("policies", "mechanisms", "submitters")
-# Files that a study may leave beside its summary: `NAME.csv`.
-TABLE_FILES = ("contraction", "false_winners", *TABLES)
 
 
 @dataclass(frozen=True)

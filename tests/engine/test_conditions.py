@@ -134,8 +134,8 @@ def test_views_that_part_between_chunks(monkeypatch):
     one, seen, chunks = cell(benchmark, *requests), [], []
     real = one.chunk
 
-    def watched(trials):
-        chunks.append(real(trials))
+    def watched(trials, conditions=None):
+        chunks.append(real(trials, conditions))
         seen.append(chunks[-1].view_of)
         return chunks[-1]
 

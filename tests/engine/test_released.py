@@ -66,7 +66,18 @@ FORMS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("form", FORMS)
+# One of every kind; the others are slow.
+SOON = (
+    "categories across tasks", "ladder, naive", "gate on the board", "frontier on the board",
+    "rank behind a ladder", "top, rounded", "rank of intervals", "cap and delay",
+    "a ladder within limits", "static",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "form",
+    [f if f in SOON else pytest.param(f, marks=pytest.mark.slow) for f in FORMS],
+)
 @settings(max_examples=5)
 @given(
     data=st.data(),
