@@ -166,6 +166,17 @@ class Condition:
         delay = self.part("delay")
         return 1 if delay is None or delay["kind"] == "last" else _whole(delay, "batch")
 
+    def told_of(self, budget: int) -> float:
+        """The share of a budget's scored submissions of which a number appears at all.
+
+        Where only the best of a batch is released it is one in every batch, the last one included.
+        """
+        delay = self.part("delay")
+        if delay is None or delay["kind"] != "best":
+            return 1.0
+        effective = self.effective(budget)
+        return -(-effective // self.batch) / effective
+
     def is_static(self, budget: int) -> bool:
         """Whether the final router of a budget is the static one: nothing came back before it."""
         return self.effective(budget) <= self.batch

@@ -115,7 +115,9 @@ def _released_router(
     **Arguments:** `own`: the routers' scores on both sides, and the history; `team`: the board's
     row, `(trials, budgets)`.
     """
-    effective = np.array([[condition.effective(k) for k in chunk.cell.evaluator.budgets]])
+    budgets = chunk.cell.evaluator.budgets
+    effective = np.array([[condition.effective(k) for k in budgets]])
+    told_of = np.array([[condition.told_of(k) for k in budgets]])
     standing, answers, error = map(np.asarray, (team.standing, team.answers, team.error))
     shown = np.isfinite(standing)
     # A team that the board does not show is nobody's pick: its row stands for the final router.
@@ -129,6 +131,6 @@ def _released_router(
         *own,
         row_reused=row_reused,
         row_heldout=row_heldout,
-        release_rate=answers / effective * _scored(chunk, condition),
+        release_rate=answers / effective * told_of * _scored(chunk, condition),
         board_error=np.full_like(error, np.nan) if places else error,
     )
