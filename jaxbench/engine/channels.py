@@ -21,6 +21,7 @@ from jaxbench.counters import Stream, trial_keys
 from jaxbench.engine.channel import uniforms
 from jaxbench.engine.conditions import Condition
 from jaxbench.engine.numbers import noise_margin, ticks_of
+from jaxbench.errors import BadRequest
 from jaxbench.leaderboard.mechanisms import Mechanism, Submission
 from jaxbench.leaderboard.mechanisms.boards import ranked_part
 from jaxbench.leaderboard.mechanisms.build import build
@@ -152,8 +153,14 @@ def channelled(
         if condition.parsed.ranked:
             losses = np.where(visible, released, NOT_SHOWN)[:, :, 0]
             last = ranked_part(condition.parsed, losses, ticks, capacity)
-            built = MechanismChain((*built.parts, *([last] if last is not None else [])))
-            released, visible = _ranked_rows(condition, built, keys, true, losses)
+            if built.compares_items and not last.stateless:
+                raise BadRequest(
+                    f"interface={condition.interface} with mechanism={condition.mechanism_name}: "
+                    "the board remembers submissions, and so does the mechanism, which compares "
+                    "items with its own last one; use interface=rank or bucket:B"
+                )
+            built = MechanismChain((*built.parts, last))
+            released, visible = _ranked_rows(condition, built, keys, true, losses, *public)
             # What is released within the best K is a loss; all else is a number as it is.
             shares = shares if condition.parsed.kind == "top" else np.ones((1, 1))
     shown = np.asarray(visible.all(axis=2))
@@ -251,10 +258,11 @@ def _ranked_rows(
     keys: np.ndarray,
     true: np.ndarray,
     losses: np.ndarray,
+    *public: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
     """What a board of places, not of scores, shows of the genuine rows."""
     if condition.parsed.kind != "top":
-        return _first_submissions(mechanism, keys, true)
+        return _first_submissions(mechanism, keys, true, *public)
     # The first K by loss, then by name, are what the board starts with.
     order = np.argsort(losses, axis=1, kind="stable")
     place = np.argsort(order, axis=1, kind="stable")

@@ -22,7 +22,7 @@ from jaxbench.engine.history import Board
 from jaxbench.leaderboard.mechanisms import Feedback, Mechanism, Submission
 
 # A mechanism's step is short: some of them in one pass of the loop cost less.
-TOGETHER = 8
+TOGETHER = 4
 
 
 class Block(NamedTuple):

@@ -7,7 +7,7 @@ from jax import lax
 from jaxtyping import Array, Float64
 
 # Submissions per pass of a loop: its own price is more than that of a comparison.
-TOGETHER = 16
+TOGETHER = 4
 
 
 class History(NamedTuple):

@@ -13,7 +13,7 @@ OPTIONS = {
 }  # fmt: skip
 LADDER = {"name": "ladder", "step": "0.03"}
 SHAKY = {"name": "shaky_ladder", "step": "0.03", "scale": "0.005"}
-# One of every way through the block kernel; the others are slow.
+# One of every way through the block kernel; the others are wide.
 SOON = [
     {"mechanism": ["gaussian:0.03", "rounding:0.05"], "interface": "groups:2"},
     {"mechanism": LADDER, "on": "coordinates", "scoring": "equal_task"},
@@ -59,7 +59,7 @@ def benchmark():
 
 
 @pytest.mark.parametrize(
-    "asked", [*SOON, *(pytest.param(one, marks=pytest.mark.slow) for one in ASKED)], ids=str
+    "asked", [*SOON, *(pytest.param(one, marks=pytest.mark.wide) for one in ASKED)], ids=str
 )
 def test_the_same_from_either_kernel(benchmark, asked, monkeypatch):
     in_blocks = jaxbench.attack(benchmark, **OPTIONS, **asked).trials()

@@ -66,7 +66,7 @@ FORMS = {
 }  # fmt: skip
 
 
-# One of every kind; the others are slow.
+# One of every kind; the others are wide.
 SOON = (
     "categories across tasks", "ladder, naive", "gate on the board", "frontier on the board",
     "rank behind a ladder", "top, rounded", "rank of intervals", "cap and delay",
@@ -76,7 +76,7 @@ SOON = (
 
 @pytest.mark.parametrize(
     "form",
-    [f if f in SOON else pytest.param(f, marks=pytest.mark.slow) for f in FORMS],
+    [f if f in SOON else pytest.param(f, marks=pytest.mark.wide) for f in FORMS],
 )
 @settings(max_examples=5)
 @given(
@@ -127,7 +127,7 @@ def test_together_is_alone(together):
     same(together, alone)
 
 
-@pytest.mark.parametrize(("chunk", "call"), [(3, 8), pytest.param(8, 3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("chunk", "call"), [(3, 8), pytest.param(8, 3, marks=pytest.mark.wide)])
 def test_chunks_and_calls_of_any_size(monkeypatch, together, chunk, call):
     cut(monkeypatch, chunk=chunk, call=call)
     same(whole(run(cell(BENCHMARK, *several()))), together)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from released_worlds import BUDGETS, STEPS, agree, worlds
 from worlds import World
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.wide
 
 # What is beside a mechanism: data to the program, or one of few forms.
 around = st.fixed_dictionaries(

@@ -189,7 +189,7 @@ COMMON = ["none", "ladder", "gate", "frontier", "gaussian"]
 def grid(names, fast, *axes):
     """All combinations; those that are not among the fast ones take long together."""
     every = [
-        pytest.param(*case, marks=() if case in fast else pytest.mark.slow)
+        pytest.param(*case, marks=() if case in fast else pytest.mark.wide)
         for case in product(*axes)
     ]
     assert set(fast) <= set(product(*axes))

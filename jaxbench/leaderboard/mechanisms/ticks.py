@@ -115,8 +115,8 @@ def shares(
     total = behind.sum(axis=1) if reused is None else reused
     if items > total.min():
         raise BadRequest(
-            f"mechanism=subsample: items={items}, and only {total.min()} reused items are there; "
-            "expected fewer"
+            f"mechanism=subsample: items={items}; expected at most the reused items, "
+            f"{total.min()} here"
         )
     # Every product is far below 2^53 and the quotient of exact ones: rint sees true halves.
     return np.maximum(np.rint(items * behind / total[:, None]).astype(np.int64), 1)

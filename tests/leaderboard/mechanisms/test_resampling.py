@@ -124,7 +124,7 @@ def test_a_number_is_scored_on_its_share_of_the_sample():
 
 
 def test_more_items_than_there_are_is_refused():
-    with pytest.raises(BadRequest, match="items=41, and only 40 reused items are there"):
+    with pytest.raises(BadRequest, match="items=41; expected at most the reused items, 40 here"):
         chain_of(given("subsample", items=41), denominators=(6, 30, 4))
 
 
